@@ -76,7 +76,7 @@ func DefaultSpec() Spec {
 		Length:         35,
 		Warmup:         128,
 		Prompts:        Prompts{InputMean: 512, InputSD: 128, SharedPrefix: 256, Groups: 8, OutputMean: 128},
-		RequestTimeout: 300,
+		RequestTimeout: 120,
 		Budget:         12 * 60,
 	}
 }
