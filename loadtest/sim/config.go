@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+)
+
+// Config holds every knob of an Engine. It is flat and of basic types, so that
+// a command line can bind one flag to each field; the first sentence of a
+// field's comment serves as the flag's help. Start from DefaultConfig: the
+// zero Config is refused.
+type Config struct {
+	// Model is the only model served and the model_name label of every metric.
+	Model string
+	// Version is the engine version that /version tells.
+	Version string
+	// Flags are the engine's start-up flags that /server_info tells.
+	Flags string
+	// APIKey is the key that /v1 asks for as a bearer token; empty asks for none.
+	APIKey string
+	// Seed makes noise, answers, accepted drafts and injected errors repeatable.
+	Seed uint64
+	// StartupTime is how long /health and /v1 answer 503 after the start (≥ 0).
+	StartupTime time.Duration
+
+	// StepBase is the part of a step's time that does not depend on the batch (> 0).
+	StepBase time.Duration
+	// StepPerSequence is the step time that each decoding sequence adds (≥ 0).
+	StepPerSequence time.Duration
+	// StepPerPrefillToken is the step time that each prompt token computed adds (≥ 0).
+	StepPerPrefillToken time.Duration
+	// StepFactor multiplies every step's time; 1.2 is an engine 20 % slower (> 0).
+	StepFactor float64
+	// StepNoise is the sigma of the lognormal noise on a step's time, of mean 1 (0–1).
+	StepNoise float64
+	// StallEvery is how much time of work lies between two stalls, ±50 %; 0 for none.
+	StallEvery time.Duration
+	// StallFor is how long a stall holds up the whole batch (≥ 0).
+	StallFor time.Duration
+
+	// PrefillBudget is the most prompt tokens computed in one step (≥ 1).
+	PrefillBudget int
+	// MaxRunning is the most sequences in the batch (≥ 1).
+	MaxRunning int
+	// KVBlocks is the size of the KV pool in blocks (≥ 1).
+	KVBlocks int
+	// BlockSize is the number of tokens in a KV block (≥ 1).
+	BlockSize int
+	// PrefixCache keeps computed blocks for prompts that begin alike.
+	PrefixCache bool
+	// ContextLength is the most tokens of prompt and answer together (≥ 2); a smaller KV pool lowers it.
+	ContextLength int
+	// AnswerTokens is the length of an answer whose request names no max_tokens (≥ 1).
+	AnswerTokens int
+
+	// SpecTokens is the draft length of speculative decoding; 0 turns it off (0–16).
+	SpecTokens int
+	// SpecAcceptance is the share of drafted tokens that is accepted (0–1).
+	SpecAcceptance float64
+
+	// ErrorRate is the share of requests answered at once with ErrorStatus (0–1).
+	ErrorRate float64
+	// ErrorStatus is the HTTP status of injected errors (400–599).
+	ErrorStatus int
+	// StreamErrorRate is the share of requests that break off with an error halfway through the answer (0–1).
+	StreamErrorRate float64
+	// CrashAfter resets every connection once so many requests were accepted, and all later ones; 0 never crashes.
+	CrashAfter int
+
+	// GPU is the modelName label of the DCGM gauges.
+	GPU string
+	// GPUs is how many devices the DCGM gauges show (1–64).
+	GPUs int
+	// GPUMemoryMiB is the memory of one device in MiB (> 0).
+	GPUMemoryMiB float64
+	// GPUMemoryUsedMiB is the mean memory in use on one device in MiB (0–GPUMemoryMiB).
+	GPUMemoryUsedMiB float64
+	// GPUMemoryJitterMiB is how far the memory in use strays either way in MiB (≥ 0).
+	GPUMemoryJitterMiB float64
+}
+
+// DefaultConfig is a healthy engine of one GPU that serves about 50 requests/s
+// of 512 prompt and 128 output tokens, in steps of 8 ms and more.
+func DefaultConfig() Config {
+	return Config{
+		Model:               "sim/model",
+		Version:             "0.11.0",
+		Flags:               "--enable-prefix-caching",
+		Seed:                1,
+		StepBase:            8 * time.Millisecond,
+		StepPerSequence:     50 * time.Microsecond,
+		StepPerPrefillToken: 20 * time.Microsecond,
+		StepFactor:          1,
+		StepNoise:           0.03,
+		PrefillBudget:       2048,
+		MaxRunning:          256,
+		KVBlocks:            8192,
+		BlockSize:           16,
+		PrefixCache:         true,
+		ContextLength:       8192,
+		AnswerTokens:        128,
+		SpecAcceptance:      0.7,
+		ErrorStatus:         http.StatusInternalServerError,
+		GPU:                 "NVIDIA H100 80GB HBM3",
+		GPUs:                1,
+		GPUMemoryMiB:        81559,
+		GPUMemoryUsedMiB:    73400,
+	}
+}
+
+// maxContext is the most tokens one request may take: the context length, or
+// the whole pool where that is smaller.
+func (c Config) maxContext() int {
+	if pool := int64(c.KVBlocks) * int64(c.BlockSize); pool < int64(c.ContextLength) {
+		return int(pool)
+	}
+	return c.ContextLength
+}
+
+// check names the first field that is out of its range.
+func (c Config) check() error {
+	bounds := []struct {
+		field    string
+		value    float64
+		min, max float64
+	}{
+		{"StartupTime", c.StartupTime.Seconds(), 0, 86400},
+		{"StepBase", c.StepBase.Seconds(), 1e-6, 3600},
+		{"StepPerSequence", c.StepPerSequence.Seconds(), 0, 3600},
+		{"StepPerPrefillToken", c.StepPerPrefillToken.Seconds(), 0, 3600},
+		{"StepFactor", c.StepFactor, 1e-3, 1e6},
+		{"StepNoise", c.StepNoise, 0, 1},
+		{"StallEvery", c.StallEvery.Seconds(), 0, 86400},
+		{"StallFor", c.StallFor.Seconds(), 0, 86400},
+		{"PrefillBudget", float64(c.PrefillBudget), 1, 1 << 30},
+		{"MaxRunning", float64(c.MaxRunning), 1, 1 << 20},
+		{"KVBlocks", float64(c.KVBlocks), 1, 1 << 24},
+		{"BlockSize", float64(c.BlockSize), 1, 1 << 16},
+		{"ContextLength", float64(c.ContextLength), 2, 1 << 30},
+		{"AnswerTokens", float64(c.AnswerTokens), 1, 1 << 30},
+		{"SpecTokens", float64(c.SpecTokens), 0, 16},
+		{"SpecAcceptance", c.SpecAcceptance, 0, 1},
+		{"ErrorRate", c.ErrorRate, 0, 1},
+		{"ErrorStatus", float64(c.ErrorStatus), 400, 599},
+		{"StreamErrorRate", c.StreamErrorRate, 0, 1},
+		{"CrashAfter", float64(c.CrashAfter), 0, 1 << 40},
+		{"GPUs", float64(c.GPUs), 1, 64},
+		{"GPUMemoryMiB", c.GPUMemoryMiB, 1, 1e9},
+		{"GPUMemoryUsedMiB", c.GPUMemoryUsedMiB, 0, c.GPUMemoryMiB},
+		{"GPUMemoryJitterMiB", c.GPUMemoryJitterMiB, 0, c.GPUMemoryMiB},
+	}
+	for _, b := range bounds {
+		if math.IsNaN(b.value) || b.value < b.min || b.value > b.max {
+			return fmt.Errorf("configure simulated engine: %s is %v: want %v to %v", b.field, b.value, b.min, b.max)
+		}
+	}
+	if c.Model == "" {
+		return fmt.Errorf("configure simulated engine: Model is empty: name the model to serve")
+	}
+	if c.maxContext() < 2 {
+		return fmt.Errorf("configure simulated engine: KVBlocks %d of BlockSize %d hold %d token: want at least 2", c.KVBlocks, c.BlockSize, c.maxContext())
+	}
+	return nil
+}
