@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -30,7 +31,7 @@ var pacers = []struct {
 // one gap for the others. It fails for a closed loop, an unknown process, a
 // rate that is not positive, and a segment without a bound.
 func NewPacer(seg Segment, seed uint64) (Pacer, error) {
-	if seg.Arrivals.RatePerS <= 0 {
+	if rate := seg.Arrivals.RatePerS; !(rate > 0) || math.IsInf(rate, 0) {
 		return nil, fmt.Errorf("segment %s: rate %g: want a positive number of requests per second", seg.Label(), seg.Arrivals.RatePerS)
 	}
 	if seg.Requests <= 0 && seg.Length <= 0 {

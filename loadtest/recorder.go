@@ -5,6 +5,7 @@ import (
 
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -137,8 +138,13 @@ func addAll[K comparable](into, from map[K]int64) {
 // errorDetails is how many details of one outcome are kept.
 const errorDetails = 3
 
+// noteError keeps the first of each different detail, which begins with when
+// it happened ("at 1.5 s: connection refused").
 func (f *Figures) noteError(outcome Outcome, detail string) {
-	if details := f.Errors[outcome]; len(details) < errorDetails && !slices.Contains(details, detail) {
+	details := f.Errors[outcome]
+	_, what, _ := strings.Cut(detail, ": ")
+	known := slices.ContainsFunc(details, func(d string) bool { return strings.HasSuffix(d, ": "+what) })
+	if len(details) < errorDetails && !known {
 		f.Errors[outcome] = append(details, detail)
 	}
 }
