@@ -42,6 +42,7 @@ func (l *loader) checks(c *Config, n *node, at string) {
 			l.failAt(spot{p.line, p.column}, path, "unknown metric: "+metricHint(p.key))
 			continue
 		}
+		l.written[path] = spot{p.line, p.column}
 		merged = replace(merged, m.ID, l.rows(m, p, path))
 	}
 	if len(merged) == 0 && len(l.errs) == failed {

@@ -51,7 +51,7 @@ func TestDefaultIsThePlanOfTheSpecification(t *testing.T) {
 	want := loadtest.Spec{
 		Arrivals: loadtest.Arrivals{Process: loadtest.Poisson, RatePerS: 4}, Rounds: 5, Length: 35, Warmup: 128,
 		Prompts:        loadtest.Prompts{InputMean: 512, InputSD: 128, SharedPrefix: 256, Groups: 8, OutputMean: 128},
-		RequestTimeout: 300, Budget: 720,
+		RequestTimeout: loadtest.DefaultSpec().RequestTimeout, Budget: 720,
 	}
 	if diff := cmp.Diff(want, c.Load.Spec); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
@@ -134,11 +134,11 @@ func TestEverything(t *testing.T) {
 	}
 	pos := func(s string) string { return filepath.Join("deploy", "llm-gate.yml") + ":" + s }
 	wantChecks := []gate.Check{
-		{Metric: "ttft_p95", Origin: gate.FromUser, Tolerance: &gate.Tolerance{Kind: gate.Absolute, Value: 10}, Max: ptr(800.0), Near: 50, Guard: 0.1, Veto: ptr(1200.0), Pos: pos("32:7")},
-		{Metric: "ttft_p95", Origin: gate.FromUser, Stage: "stair-4", Max: ptr(1500.0), Pos: pos("33:7")},
-		{Metric: "ttft_p95", Origin: gate.FromUser, Scenario: "long answers", Tolerance: &gate.Tolerance{Kind: gate.Relative, Value: 0.2}, Pos: pos("34:7")},
-		{Metric: "error_rate", Origin: gate.FromUser, Max: ptr(0.01), Near: 0.002, Veto: ptr(0.05), Pos: pos("36:3")},
-		{Metric: "kv_hit_rate", Origin: gate.FromUser, Min: ptr(0.5), Near: 0.03, Veto: ptr(0.3), Pos: pos("37:3")},
+		{Metric: "ttft_p95", Origin: gate.FromUser, Tolerance: &gate.Tolerance{Kind: gate.Absolute, Value: 10}, Max: ptr(800.0), Near: 50, Guard: 0.1, Veto: ptr(1200.0), Pos: pos("34:7")},
+		{Metric: "ttft_p95", Origin: gate.FromUser, Stage: "stair-4", Max: ptr(1500.0), Pos: pos("35:7")},
+		{Metric: "ttft_p95", Origin: gate.FromUser, Scenario: "long answers", Tolerance: &gate.Tolerance{Kind: gate.Relative, Value: 0.2}, Pos: pos("36:7")},
+		{Metric: "error_rate", Origin: gate.FromUser, Max: ptr(0.01), Near: 0.002, Veto: ptr(0.05), Pos: pos("38:3")},
+		{Metric: "kv_hit_rate", Origin: gate.FromUser, Min: ptr(0.5), Near: 0.03, Veto: ptr(0.3), Pos: pos("39:3")},
 	}
 	var written []gate.Check
 	for _, row := range c.Policy.Checks {

@@ -19,7 +19,8 @@ type info struct {
 	typ      string // for people: "duration", "auto | URL"
 	def      string // what counts where it is not written, "" for nothing
 	required bool
-	later    bool // known by name, not carried out in this version
+	example  string // of a required field, for the error that it is missing
+	later    bool   // known by name, not carried out in this version
 	schema   func() map[string]any
 	fields   func() []info // of a section
 }
@@ -82,8 +83,8 @@ func notYet[C any](key string) field[C] {
 // defaults says what counts where the field is not written.
 func (f field[C]) defaults(def string) field[C] { f.def = def; return f }
 
-// must makes the field required.
-func (f field[C]) must() field[C] { f.required = true; return f }
+// must makes the field required; example is a value to write.
+func (f field[C]) must(example string) field[C] { f.required, f.example = true, example; return f }
 
 // mapping reads the pairs of n by the table.
 func mapping[C any](l *loader, fields []field[C], c *C, n *node, at string) {
@@ -103,7 +104,7 @@ func mapping[C any](l *loader, fields []field[C], c *C, n *node, at string) {
 	}
 	for _, f := range fields {
 		if _, ok := l.written[join(at, f.key)]; f.required && !ok {
-			l.fail(n, join(at, f.key), "is missing")
+			l.fail(n, join(at, f.key), fmt.Sprintf("is missing: write %s: %s", f.key, f.example))
 		}
 	}
 }

@@ -124,7 +124,11 @@ func value[T any](l *loader, k kind[T], n *node, at string) (v T, ok bool) {
 		l.fail(n, at, "is empty: write a "+k.name+", or remove it")
 		return v, false
 	case n.shape == isMapping || n.shape == isList:
-		l.fail(n, at, fmt.Sprintf("is %s: write a %s", n.shape, k.name))
+		msg := fmt.Sprintf("is %s: write a %s", n.shape, k.name)
+		if k.free && n.shape == isMapping {
+			msg += ", in quotes where it stands inside [ ] or { }"
+		}
+		l.fail(n, at, msg)
 		return v, false
 	case slices.Contains(k.accepts, n.shape) || n.expanded:
 	case n.shape == isString:

@@ -14,7 +14,7 @@ func nearest(name string, known []string) string {
 	if len(name) > 64 {
 		return ""
 	}
-	best, least := "", max(1, len(name)/3)+1
+	best, least := "", 2*max(1, len(name)/3)+1
 	for _, k := range known {
 		if d := distance(name, k); d < least {
 			best, least = k, d
@@ -23,22 +23,23 @@ func nearest(name string, known []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions, replacements and swaps of
-// neighbours that make b of a (optimal string alignment).
+// distance counts what makes b of a: 2 for an insertion, deletion or
+// replacement, 1 for a swap of neighbours, the commonest slip (optimal string
+// alignment).
 func distance(a, b string) int {
 	two, one := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range one {
-		one[j] = j
+		one[j] = 2 * j
 	}
 	for i := 1; i <= len(a); i++ {
 		row := make([]int, len(b)+1)
-		row[0] = i
+		row[0] = 2 * i
 		for j := 1; j <= len(b); j++ {
-			cost := 1
+			cost := 2
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
-			row[j] = min(one[j]+1, row[j-1]+1, one[j-1]+cost)
+			row[j] = min(one[j]+2, row[j-1]+2, one[j-1]+cost)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				row[j] = min(row[j], two[j-2]+1)
 			}

@@ -14,8 +14,7 @@ import (
 // topFields are the keys of the file.
 func topFields() []field[Config] {
 	return []field[Config]{
-		scalar("version", version, func(c *Config) *int { return &c.Version },
-			"The version of this file's format.").must(),
+		versionField(),
 		scalar("name", name, func(c *Config) *string { return &c.Name },
 			"The service: baselines are kept by this name.").defaults("default"),
 		section("target", targetFields(), "The deployment under test."),
@@ -45,6 +44,12 @@ var version = kind[int]{
 		return SupportedVersion, nil
 	},
 	show: strconv.Itoa,
+}
+
+func versionField() field[Config] {
+	f := scalar("version", version, func(c *Config) *int { return &c.Version }, "The version of this file's format.").must("1")
+	f.schema = func() map[string]any { return map[string]any{"const": SupportedVersion} }
+	return f
 }
 
 func targetFields() []field[Config] {

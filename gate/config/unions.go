@@ -110,7 +110,7 @@ type prometheus struct{ url, match string }
 func prometheusFields() []field[prometheus] {
 	return []field[prometheus]{
 		scalar("prometheus", address(false, "http", "https"), func(p *prometheus) *string { return &p.url },
-			"A Prometheus server that scrapes the target.").must(),
+			"A Prometheus server that scrapes the target.").must("http://prometheus:9090"),
 		scalar("match", text("label matcher", `A label matcher: {namespace="pr-412"}.`, `^\{.*\}$`, `is not a label matcher: write '{namespace="pr-412"}'`),
 			func(p *prometheus) *string { return &p.match }, "Which of its series are the target's."),
 	}
@@ -225,7 +225,7 @@ func cutAny(text string, seps ...string) (before, after string, ok bool) {
 
 func spreadFields() []field[spread] {
 	return []field[spread]{
-		scalar("mean", count(1, maxTokens), func(s *spread) *int { return &s.mean }, "Mean in tokens.").must(),
+		scalar("mean", count(1, maxTokens), func(s *spread) *int { return &s.mean }, "Mean in tokens.").must("512"),
 		scalar("sd", count(0, maxTokens), func(s *spread) *int { return &s.sd }, "Standard deviation in tokens.").defaults("0"),
 	}
 }
@@ -351,7 +351,7 @@ func stairsField() field[Config] {
 		return c.Load.Stairs
 	}
 	fields := []field[Config]{
-		scalar("start", rate, func(c *Config) *float64 { return &s(c).StartPerS }, "Rate of the first stage.").must(),
+		scalar("start", rate, func(c *Config) *float64 { return &s(c).StartPerS }, "Rate of the first stage.").must("100/s"),
 		scalar("step", rate, func(c *Config) *float64 { return &s(c).StepPerS }, "By how much each stage is faster.").defaults("start"),
 		scalar("steps", count(1, 50), func(c *Config) *int { return &s(c).Steps }, "How many stages.").defaults("5"),
 		scalar("hold", seconds(time.Second), func(c *Config) *loadtest.Seconds { return &s(c).Hold }, "Length of a stage.").defaults("1m"),
