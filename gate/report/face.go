@@ -199,8 +199,12 @@ func Line(v *gate.Verdict) string {
 	if len(parts) == 0 || strings.Join(parts, "") == "" {
 		return start
 	}
-	return plain(start+": "+strings.Join(parts, "; "), 400)
+	return plain(shellProof.Replace(start+": "+strings.Join(parts, ", ")), 400)
 }
+
+// shellProof replaces what a shell would act on: workflows put the line into
+// scripts.
+var shellProof = strings.NewReplacer("`", "’", "'", "’", `"`, "”", "$", "§", `\`, "/", ";", ",", "&", "+", "|", "/", "<", "‹", ">", "›", "\r", " ", "\n", " ")
 
 func orZero(v *gate.Verdict) *gate.Verdict {
 	if v == nil {

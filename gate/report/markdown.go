@@ -110,7 +110,7 @@ func shortDocument(v *gate.Verdict) document {
 	}
 	d := document{title: line + "\n", collapsed: "Every check, and how it was measured"}
 	for _, n := range alerts(v) {
-		d.pieces = append(d.pieces, "\n"+n+"\n")
+		d.pieces = append(d.pieces, "\n**"+markdown(n.label)+":** "+prose(n.text)+"\n")
 	}
 	d.fold = len(d.pieces)
 	d.pieces = append(d.pieces, "\n")
@@ -144,7 +144,7 @@ func fullDocument(v *gate.Verdict) document {
 	d.pieces = append(d.pieces, "\n")
 	d.pieces = append(d.pieces, table(v)...)
 	for _, n := range alerts(v) {
-		d.pieces = append(d.pieces, n+"\n\n")
+		d.pieces = append(d.pieces, "**"+markdown(n.label)+":** "+prose(n.text)+"\n\n")
 	}
 	d.pieces = append(d.pieces, context(v)...)
 	for _, s := range sections(v) {
@@ -205,36 +205,6 @@ func differing(v *gate.Verdict) string {
 		b.WriteString(row(markdown(fieldName(d.Field)), orElse(code(d.Baseline), "–"), orElse(code(d.Now), "–")))
 	}
 	return b.String()
-}
-
-// alerts are what must be seen even over a green verdict.
-func alerts(v *gate.Verdict) []string {
-	var out []string
-	for _, f := range v.Findings {
-		if f.Suspicious {
-			out = append(out, "**Suspicious:** "+markdown(phrase(f))+": better than twice the tolerance. It does not become a baseline unasked.")
-		}
-		if f.StandsInFor != "" {
-			out = append(out, "**Stands in:** "+markdown(findingTitle(f))+" is judged in place of "+markdown(f.StandsInFor)+", because the answers' lengths differ.")
-		}
-	}
-	if s := v.Degradation; s != nil && s.Warn {
-		out = append(out, "**Early warning:** "+scoreText(s)+". It is no part of the verdict.")
-	}
-	if s := v.Digest.Server; s != nil {
-		for _, e := range s.Events {
-			out = append(out, "**Server "+markdown(strings.ReplaceAll(e.Kind, "_", " "))+":** "+prose(e.Text))
-		}
-	}
-	for _, n := range v.Notes {
-		out = append(out, "**Note:** "+prose(n))
-	}
-	return out
-}
-
-func scoreText(s *gate.Score) string {
-	return fmt.Sprintf("degradation score %.1f (throughput %.1f, latency %.1f, errors %.1f; warns above %.1f) against the %s",
-		s.Value, s.Throughput, s.Latency, s.Errors, s.WarnAbove, markdown(orElse(s.RelativeTo, "baseline")))
 }
 
 // context is what changed, against what, what next, and where it ran.

@@ -187,11 +187,8 @@ func (t *terminal) answer() {
 	if c := changed(t.v); len(c) > 0 {
 		t.line("changed", strings.Join(c, ", "))
 	}
-	for _, n := range t.v.Notes {
-		t.line("note", n)
-	}
-	if s := t.v.Degradation; s != nil && s.Warn {
-		t.line("warning", strings.ReplaceAll(scoreText(s), "\\", ""))
+	for _, a := range alerts(t.v) {
+		t.line("note", noteStart(a.label)+strings.ReplaceAll(a.text, "`", ""))
 	}
 	for _, n := range next(t.v) {
 		t.line("next", strings.ReplaceAll(n, "`", ""))
@@ -272,4 +269,12 @@ func clip(s string, width int) string {
 		return s
 	}
 	return strings.TrimRight(string([]rune(s)[:width-1]), " ") + "…"
+}
+
+// noteStart leads into an alert in the column of labels.
+func noteStart(label string) string {
+	if label == "Note" {
+		return ""
+	}
+	return strings.ToLower(label) + ": "
 }
