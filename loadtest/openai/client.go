@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -73,7 +74,7 @@ var _ loadtest.Target = (*Client)(nil)
 // unknown API and an unreadable CA file are a *RefusedError.
 func New(o Options) (*Client, error) {
 	fail := func(err error) (*Client, error) {
-		return nil, &RefusedError{URL: hideUser(o.BaseURL), Reason: err.Error(), err: err}
+		return nil, &RefusedError{Reason: err.Error(), err: err}
 	}
 	switch o.API {
 	case "":
@@ -152,7 +153,7 @@ func (c *Client) setHeader() error {
 	}
 	if key := c.options.APIKey; key != "" {
 		if !fitsHeader(key) {
-			return fmt.Errorf("API key: it holds a line end or another control character; is there a newline behind it?")
+			return errors.New("API key: it holds a control character; is there a newline behind it?")
 		}
 		h.Set("Authorization", "Bearer "+key)
 		c.secret(key)

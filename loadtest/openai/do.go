@@ -84,7 +84,11 @@ func (c *Client) attempt(ctx context.Context, data []byte, carried wish, keep bo
 		if errors.As(err, &bad) {
 			return 0, bad
 		}
-		c.fail(ctx, reply, sendOutcome(err, t), err.Error())
+		outcome, detail := sendOutcome(err, t), err.Error()
+		if outcome == loadtest.Truncated {
+			detail = "the connection ended before an answer began: " + detail
+		}
+		c.fail(ctx, reply, outcome, detail)
 		return 0, nil
 	}
 	defer resp.Body.Close()

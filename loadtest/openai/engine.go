@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // owners maps owned_by of /v1/models to the engine.
@@ -26,6 +27,9 @@ func engineOf(owner string) string {
 	return owner
 }
 
+// askTime bounds all questions about the engine together.
+const askTime = 15 * time.Second
+
 // probe is a page on which an engine tells of itself.
 type probe struct {
 	path string
@@ -37,7 +41,7 @@ type probe struct {
 	flags        []string // members worth recording; dots lead into objects
 }
 
-// probes are asked in this order; the first that tells a version settles it.
+// probes are all asked, in this order; the first that tells a version settles it.
 // The members are listed one by one: these pages hold keys and paths too.
 var probes = []probe{
 	{path: "/props", engine: "llama.cpp", mark: "build_info", version: []string{"build_info"},
@@ -60,6 +64,8 @@ var sglangFlags = []string{
 
 // askEngine asks every page; one that is missing or strange says nothing.
 func (c *Client) askEngine(ctx context.Context, info *Info) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
 	for _, p := range probes {
 		a := c.get(ctx, p.path)
 		if a.status != http.StatusOK {

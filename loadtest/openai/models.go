@@ -42,10 +42,14 @@ func (c *Client) findModel(ctx context.Context, info *Info) attempt {
 	case a.status == 0:
 		return a.attempt
 	case loading(a.status), a.status == http.StatusTooManyRequests:
-		a.err = fmt.Errorf("HTTP %d: %s", a.status, c.words(errorText(a.body)))
+		a.err = fmt.Errorf("HTTP %d: %s", a.status, c.words(statusText(a)))
 		return a.attempt
 	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden:
 		a.refuse(a.status, c.words(statusText(a)))
+		return a.attempt
+	case a.status >= 500 && a.status != http.StatusNotImplemented:
+		a.fault = true
+		a.err = fmt.Errorf("HTTP %d: %s", a.status, c.words(statusText(a)))
 		return a.attempt
 	}
 	if server := a.header.Get("Server"); server != "" {

@@ -172,7 +172,7 @@ func (c *Client) health(ctx context.Context) attempt {
 	case 0:
 		return a.attempt
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		a.err = fmt.Errorf("HTTP %d: %s", a.status, c.words(errorText(a.body)))
+		a.err = fmt.Errorf("HTTP %d: %s", a.status, c.words(statusText(a)))
 		return a.attempt
 	}
 	return attempt{}

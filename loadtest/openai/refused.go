@@ -10,7 +10,8 @@ import (
 // OpenAI-compatible server, shows a certificate that does not verify, or its
 // address cannot be meant. Waiting does not mend it.
 type RefusedError struct {
-	// URL is what was asked, without user info.
+	// URL is what was asked, without user info; "" where nothing was sent yet
+	// and the reason names what is wrong in the options.
 	URL string
 	// Status is the HTTP status of the answer, 0 without one.
 	Status int
@@ -22,11 +23,11 @@ type RefusedError struct {
 
 // Error names the address and the reason.
 func (e *RefusedError) Error() string {
-	if e.Status != 0 {
-		return fmt.Sprintf("target refuses: %s: HTTP %d: %s", e.URL, e.Status, e.Reason)
-	}
-	if e.err != nil { // the reason names the address or field itself
+	switch {
+	case e.URL == "":
 		return e.Reason
+	case e.Status != 0:
+		return fmt.Sprintf("target refuses: %s: HTTP %d: %s", e.URL, e.Status, e.Reason)
 	}
 	return fmt.Sprintf("target refuses: %s: %s", e.URL, e.Reason)
 }

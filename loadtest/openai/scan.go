@@ -317,7 +317,7 @@ func unescape(dst, raw []byte) (_ []byte, ok bool) {
 		case 'u':
 			var r rune
 			for _, h := range raw[i+1 : i+5] {
-				r = r<<4 | rune(hex(h))
+				r = r<<4 | rune(hexDigit(h))
 			}
 			if r >= 0xD800 && r < 0xE000 {
 				return dst, false
@@ -331,8 +331,8 @@ func unescape(dst, raw []byte) (_ []byte, ok bool) {
 	return dst, true
 }
 
-// hex is the value of a hexadecimal digit, -1 for anything else.
-func hex(b byte) int {
+// hexDigit is the value of a hexadecimal digit, -1 for anything else.
+func hexDigit(b byte) int {
 	switch {
 	case b >= '0' && b <= '9':
 		return int(b - '0')

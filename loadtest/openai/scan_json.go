@@ -107,7 +107,7 @@ func (s *scanner) str() (raw []byte, escaped, ok bool) {
 					return nil, false, false
 				}
 				for _, h := range s.in[i+1 : i+5] {
-					if hex(h) < 0 {
+					if hexDigit(h) < 0 {
 						return nil, false, false
 					}
 				}

@@ -107,7 +107,7 @@ func (r *reader) next(ev *event) error {
 			}
 			if r.pos < r.end {
 				line = r.first(r.buf[r.pos:r.end])
-				r.pos = r.end
+				r.pos, r.seen = r.end, 0
 				if err := r.field(line); err != nil {
 					return err
 				}
