@@ -11,21 +11,18 @@ func cut(markdown string, limit int, size func(string) int) string {
 	if size(markdown) <= limit {
 		return markdown
 	}
-	kept := markdown
-	for {
-		end := strings.LastIndexByte(strings.TrimSuffix(kept, "\n"), '\n')
-		if end < 0 {
-			break
-		}
-		kept = kept[:end+1]
-		if over := size(kept) - limit; over > 1<<12 {
-			// Far past the limit: no line shorter than that can help.
-			kept = kept[:len(kept)-over/2]
-			continue
-		}
-		if whole := kept + closing(kept) + cutNote; size(whole) <= limit {
+	// A character has at least one byte, so that many bytes less are never too
+	// many; what is closed at the end shrinks with the text, so its share goes
+	// by and by.
+	drop := max(1, size(markdown)+size(cutNote)-limit)
+	for kept := markdown; drop < len(kept); {
+		kept = kept[:strings.LastIndexByte(kept[:len(kept)-drop], '\n')+1]
+		whole := kept + closing(kept) + cutNote
+		over := size(whole) - limit
+		if over <= 0 && kept != "" {
 			return whole
 		}
+		drop = max(1, over/4)
 	}
 	if size(cutNote) <= limit {
 		return cutNote

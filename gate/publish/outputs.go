@@ -94,12 +94,12 @@ func sound(v *gate.Verdict) bool {
 
 func reasonOf(v *gate.Verdict) string {
 	if v.Conclusion == gate.NotJudged && len(v.Reasons) > 0 {
-		return strings.Join(v.Reasons, "; ")
+		return strings.Join(v.Reasons, ", ")
 	}
 	if v.Headline != "" {
 		return v.Headline
 	}
-	return strings.Join(v.Reasons, "; ")
+	return strings.Join(v.Reasons, ", ")
 }
 
 // gpuMinutes is "" where the number of GPUs is unknown, never 0.
