@@ -61,10 +61,11 @@ type Prometheus struct {
 	starts  starts
 
 	synced   bool
-	ahead    time.Duration // Prometheus's clock minus ours
-	slack    time.Duration // uncertainty of ahead
-	interval time.Duration // longest scrape interval, 0 until known
-	engines  map[string]time.Time
+	ahead    time.Duration        // Prometheus's clock minus ours
+	slack    time.Duration        // uncertainty of ahead
+	interval time.Duration        // longest scrape interval, 0 until known
+	engines  map[string]time.Time // engine processes by ID → last sampled
+	watched  map[string]time.Time // target by ID → newest scrape whose start time was looked at
 }
 
 // NewPrometheus makes a Source of a Prometheus. It refuses a malformed URL or
@@ -97,7 +98,7 @@ func NewPrometheus(opts PrometheusOptions) (*Prometheus, error) {
 	r := newReader()
 	return &Prometheus{
 		api: v1.NewAPI(client), address: display(u), match: match, pattern: r.pattern(), timeout: opts.Timeout,
-		reader: r, starts: starts{}, engines: map[string]time.Time{},
+		reader: r, starts: starts{}, engines: map[string]time.Time{}, watched: map[string]time.Time{},
 	}, nil
 }
 
@@ -238,10 +239,11 @@ func queryAdvice(err error) string {
 }
 
 // assemble makes Samples of the targets' scrapes.
-func (p *Prometheus) assemble(list []target, threshold time.Time) (loadtest.Samples, error) {
+func (p *Prometheus) assemble(all []target, threshold time.Time) (loadtest.Samples, error) {
+	list, dead := p.alive(all)
 	newest := make([]raw, len(list))
 	for i, t := range list {
-		newest[i] = raw{t.id(list), indexed(t.last().samples)}
+		newest[i] = raw{t.id, indexed(t.last().samples)}
 	}
 	engine, err := p.reader.recognise(newest)
 	if err != nil {
@@ -250,45 +252,37 @@ func (p *Prometheus) assemble(list []target, threshold time.Time) (loadtest.Samp
 	isEngine := func(r raw) bool { return engine != nil && engine.on(r) }
 
 	var served, used []target
-	now := time.Now().Add(p.ahead)
 	for i, t := range list {
-		id := newest[i].id
-		switch {
-		case isEngine(newest[i]):
+		if isEngine(newest[i]) {
 			served = append(served, t)
-			if stale := t.stale(now); stale && threshold.IsZero() {
-				return loadtest.Samples{}, p.gone(id, t.last().at, list)
-			}
-		case !p.reader.isHardware(newest[i]), t.stale(now):
-			continue // some other process, or an exporter that is down
+		} else if !p.reader.isHardware(newest[i]) {
+			continue // some other process
 		}
 		used = append(used, t)
-		for _, start := range t.startTimes() {
-			if err := p.starts.see(id, start); err != nil {
-				return loadtest.Samples{}, err
-			}
+		if err := p.watch(t); err != nil {
+			return loadtest.Samples{}, err
 		}
 	}
-	if len(used) == 0 || engine == nil && len(p.engines) == 0 && !slices.ContainsFunc(newest, p.reader.isHardware) {
-		return loadtest.Samples{}, fmt.Errorf("Prometheus at %s has no series of a known engine or GPU exporter with matcher %s in the last %s: check the matcher's labels, that the target is up on Prometheus's /targets page, and that its metrics are on",
-			p.address, p.match, firstWindow)
+	if len(used) == 0 && len(p.engines) == 0 {
+		return loadtest.Samples{}, p.nothing(dead)
 	}
 	if err := p.oneDeployment(served); err != nil {
 		return loadtest.Samples{}, err
 	}
-	for _, t := range used {
-		p.interval = max(p.interval, t.interval())
-	}
+	p.learnInterval(used)
 
 	var raws []raw
 	var at time.Time
 	for _, t := range used {
+		if threshold.IsZero() && t.stale(time.Now().Add(p.ahead), p.interval) {
+			return loadtest.Samples{}, p.gone(t.id, t.last().at, list)
+		}
 		scrape, ok := t.since(threshold)
 		if !ok {
 			return loadtest.Samples{}, &notYet{fmt.Sprintf("%s was last scraped %s before the time asked for",
-				t.id(list), threshold.Sub(t.last().at).Round(time.Millisecond))}
+				t.id, threshold.Sub(t.last().at).Round(time.Millisecond))}
 		}
-		raws = append(raws, raw{t.id(list), indexed(scrape.samples)})
+		raws = append(raws, raw{t.id, indexed(scrape.samples)})
 		if at.IsZero() || scrape.at.Before(at) {
 			at = scrape.at
 		}
@@ -301,6 +295,62 @@ func (p *Prometheus) assemble(list []target, threshold time.Time) (loadtest.Samp
 		return loadtest.Samples{}, fmt.Errorf("Prometheus at %s with matcher %s: %w", p.address, p.match, err)
 	}
 	return loadtest.Samples{At: at.Add(-p.ahead), Dialect: dialect, Pages: pages}, nil
+}
+
+// alive leaves out targets that have not been scraped of late: those of an
+// earlier deployment or of an exporter that is down. An engine process that
+// was sampled before stays, for its absence is not to be passed over.
+func (p *Prometheus) alive(all []target) (list, dead []target) {
+	now := time.Now().Add(p.ahead)
+	for _, t := range all {
+		if _, sampled := p.engines[t.id]; !sampled && t.stale(now, p.interval) {
+			dead = append(dead, t)
+		} else {
+			list = append(list, t)
+		}
+	}
+	return list, dead
+}
+
+// nothing is the error where the matcher selects nothing to go by.
+func (p *Prometheus) nothing(dead []target) error {
+	hint := ""
+	for _, t := range dead {
+		hint += fmt.Sprintf(" (%s was last scraped at %s)", t.instance, t.last().at.UTC().Format(time.TimeOnly))
+	}
+	return fmt.Errorf("Prometheus at %s has no fresh series of a known engine or exporter with matcher %s%s: check the matcher's labels, that the target is up on Prometheus's /targets page, and that the engine's metrics are on",
+		p.address, p.match, hint)
+}
+
+// watch looks at the start times in the target's scrapes that are new.
+func (p *Prometheus) watch(t target) error {
+	for _, s := range t.scrapes {
+		if !s.at.After(p.watched[t.id]) {
+			continue
+		}
+		p.watched[t.id] = s.at
+		if err := p.starts.see(t.id, (raw{idx: indexed(s.samples)}).start()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learnInterval takes the longest scrape interval once every target has been
+// scraped twice.
+func (p *Prometheus) learnInterval(used []target) {
+	if p.interval > 0 {
+		return
+	}
+	var longest time.Duration
+	for _, t := range used {
+		gap := t.interval()
+		if gap == 0 {
+			return
+		}
+		longest = max(longest, gap)
+	}
+	p.interval = longest
 }
 
 // remember checks that every engine process seen before is among raws.
@@ -325,7 +375,7 @@ func (p *Prometheus) remember(raws []raw, isEngine func(raw) bool, list []target
 func (p *Prometheus) gone(id string, last time.Time, list []target) error {
 	var now []string
 	for _, t := range list {
-		now = append(now, t.id(list))
+		now = append(now, t.id)
 	}
 	return fmt.Errorf("Prometheus at %s has no fresh scrape of %s (last seen %s; there now: %s): is the target up, or was a replica replaced?",
 		p.address, id, last.UTC().Format(time.TimeOnly), strings.Join(now, ", "))
@@ -352,20 +402,13 @@ func (p *Prometheus) oneDeployment(served []target) error {
 	return nil
 }
 
-// id names the target: by its instance label, and its job where two targets
-// share an instance.
-func (t target) id(list []target) string {
-	for _, o := range list {
-		if o.instance == t.instance && o.job != t.job {
-			return t.job + "/" + t.instance
-		}
-	}
-	return t.instance
-}
-
-// stale reports whether the target has missed more than two scrapes.
-func (t target) stale(now time.Time) bool {
+// stale reports whether the target has missed more than two scrapes. usual is
+// the interval where the target's own scrapes do not tell it.
+func (t target) stale(now time.Time, usual time.Duration) bool {
 	interval := t.interval()
+	if interval == 0 {
+		interval = usual
+	}
 	return interval > 0 && now.Sub(t.last().at) > 5*interval/2+2*time.Second
 }
 

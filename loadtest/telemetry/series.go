@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -12,6 +11,8 @@ import (
 // A target is what Prometheus holds of one scraped process over a window: its
 // raw samples by scrape.
 type target struct {
+	// id is the instance label, with the job where two jobs share an instance.
+	id            string
 	job, instance string
 	namespace     string
 	scrapes       []scrapeOf // oldest first
@@ -64,6 +65,14 @@ func targets(m model.Matrix) []target {
 	slices.SortFunc(out, func(a, b target) int {
 		return cmp.Or(cmp.Compare(a.instance, b.instance), cmp.Compare(a.job, b.job))
 	})
+	for i, t := range out {
+		out[i].id = t.instance
+		for _, o := range out {
+			if o.instance == t.instance && o.job != t.job {
+				out[i].id = t.job + "/" + t.instance
+			}
+		}
+	}
 	return out
 }
 
@@ -96,15 +105,4 @@ func (t target) since(at time.Time) (s scrapeOf, ok bool) {
 		}
 	}
 	return scrapeOf{}, false
-}
-
-// startTimes are the process start times that the scrapes tell, oldest first.
-func (t target) startTimes() []float64 {
-	var out []float64
-	for _, s := range t.scrapes {
-		if start := (raw{idx: indexed(s.samples)}).start(); start != 0 && !math.IsNaN(start) {
-			out = append(out, start)
-		}
-	}
-	return out
 }
