@@ -23,6 +23,9 @@ func (e *Engine) routes() *http.ServeMux {
 		writeJSON(w, http.StatusOK, map[string]string{"version": e.cfg.Version, "flags": e.cfg.Flags})
 	})
 	mux.Handle("GET /metrics", e.metricsPage())
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusNotFound, map[string]string{"detail": "Not Found"})
+	})
 	return mux
 }
 

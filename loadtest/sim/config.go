@@ -1,16 +1,15 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"time"
 )
 
-// Config holds every knob of an Engine. It is flat and of basic types, so that
-// a command line can bind one flag to each field; the first sentence of a
-// field's comment serves as the flag's help. Start from DefaultConfig: the
-// zero Config is refused.
+// Config holds every knob of an Engine. It is flat and of basic types; Knobs
+// lists the fields for a command line to bind a flag to each. Start from
+// DefaultConfig: the zero Config is refused.
 type Config struct {
 	// Model is the only model served and the model_name label of every metric.
 	Model string
@@ -121,46 +120,16 @@ func (c Config) maxContext() int {
 
 // check names the first field that is out of its range.
 func (c Config) check() error {
-	bounds := []struct {
-		field    string
-		value    float64
-		min, max float64
-	}{
-		{"StartupTime", c.StartupTime.Seconds(), 0, 86400},
-		{"StepBase", c.StepBase.Seconds(), 1e-6, 3600},
-		{"StepPerSequence", c.StepPerSequence.Seconds(), 0, 3600},
-		{"StepPerPrefillToken", c.StepPerPrefillToken.Seconds(), 0, 3600},
-		{"StepFactor", c.StepFactor, 1e-3, 1e6},
-		{"StepNoise", c.StepNoise, 0, 1},
-		{"StallEvery", c.StallEvery.Seconds(), 0, 86400},
-		{"StallFor", c.StallFor.Seconds(), 0, 86400},
-		{"PrefillBudget", float64(c.PrefillBudget), 1, 1 << 30},
-		{"MaxRunning", float64(c.MaxRunning), 1, 1 << 20},
-		{"KVBlocks", float64(c.KVBlocks), 1, 1 << 24},
-		{"BlockSize", float64(c.BlockSize), 1, 1 << 16},
-		{"ContextLength", float64(c.ContextLength), 2, 1 << 30},
-		{"AnswerTokens", float64(c.AnswerTokens), 1, 1 << 30},
-		{"SpecTokens", float64(c.SpecTokens), 0, 16},
-		{"SpecAcceptance", c.SpecAcceptance, 0, 1},
-		{"ErrorRate", c.ErrorRate, 0, 1},
-		{"ErrorStatus", float64(c.ErrorStatus), 400, 599},
-		{"StreamErrorRate", c.StreamErrorRate, 0, 1},
-		{"CrashAfter", float64(c.CrashAfter), 0, 1 << 40},
-		{"GPUs", float64(c.GPUs), 1, 64},
-		{"GPUMemoryMiB", c.GPUMemoryMiB, 1, 1e9},
-		{"GPUMemoryUsedMiB", c.GPUMemoryUsedMiB, 0, c.GPUMemoryMiB},
-		{"GPUMemoryJitterMiB", c.GPUMemoryJitterMiB, 0, c.GPUMemoryMiB},
-	}
-	for _, b := range bounds {
-		if math.IsNaN(b.value) || b.value < b.min || b.value > b.max {
-			return fmt.Errorf("configure simulated engine: %s is %v: want %v to %v", b.field, b.value, b.min, b.max)
+	for _, knob := range c.Knobs() {
+		if err := knob.check(); err != nil {
+			return fmt.Errorf("configure simulated engine: %w", err)
 		}
 	}
 	if c.Model == "" {
-		return fmt.Errorf("configure simulated engine: Model is empty: name the model to serve")
+		return errors.New("configure simulated engine: Model is empty: name the model to serve")
 	}
 	if c.maxContext() < 2 {
-		return fmt.Errorf("configure simulated engine: KVBlocks %d of BlockSize %d hold %d token: want at least 2", c.KVBlocks, c.BlockSize, c.maxContext())
+		return errors.New("configure simulated engine: KVBlocks is 1 and BlockSize is 1: want room for at least 2 tokens")
 	}
 	return nil
 }

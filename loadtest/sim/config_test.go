@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -48,5 +49,27 @@ func TestConfigRange(t *testing.T) {
 		} else if !strings.Contains(err.Error(), field+" ") {
 			t.Errorf("%s out of range: %q does not name it", field, err)
 		}
+	}
+}
+
+func TestKnobsCoverConfig(t *testing.T) {
+	cfg := DefaultConfig()
+	fields := reflect.ValueOf(&cfg).Elem()
+	knobs := cfg.Knobs()
+	if len(knobs) != fields.NumField() {
+		t.Fatalf("%d knobs for %d fields", len(knobs), fields.NumField())
+	}
+	flags := make(map[string]bool)
+	for i, knob := range knobs {
+		if want := fields.Type().Field(i).Name; knob.Field != want {
+			t.Errorf("knob %d is %s, want %s", i, knob.Field, want)
+		}
+		if knob.Value != fields.Field(i).Addr().Interface() {
+			t.Errorf("the knob of %s points elsewhere", knob.Field)
+		}
+		if flags[knob.Flag] || knob.Flag == "" || knob.Help == "" {
+			t.Errorf("%s: flag %q, help %q", knob.Field, knob.Flag, knob.Help)
+		}
+		flags[knob.Flag] = true
 	}
 }
