@@ -20,6 +20,8 @@ type kind[T any] struct {
 	doc     string // what may be written, with examples
 	pattern string // regular expression that holds for every valid text
 	enum    []string
+	minimum int // of a bare number, for the schema
+	maximum int // likewise; 0 for none
 	accepts []shape
 	free    bool // any text: a number must be quoted to be one
 	private bool // errors must not quote the value
@@ -45,11 +47,14 @@ func (k kind[T]) schema() map[string]any {
 			types = append(types, "string")
 		case isInteger:
 			types = append(types, "integer")
-			s["minimum"] = 0
+			s["minimum"] = k.minimum
 		case isNumber:
 			types = append(types, "number")
-			s["minimum"] = 0
+			s["minimum"] = k.minimum
 		}
+	}
+	if k.maximum > 0 {
+		s["maximum"] = k.maximum
 	}
 	s["type"] = types
 	return s
@@ -58,7 +63,7 @@ func (k kind[T]) schema() map[string]any {
 // as makes a kind of T into one of a type with the same text.
 func as[U, T any](k kind[T], to func(T) U, from func(U) T) kind[U] {
 	return kind[U]{
-		name: k.name, doc: k.doc, pattern: k.pattern, enum: k.enum, accepts: k.accepts, free: k.free, private: k.private,
+		name: k.name, doc: k.doc, pattern: k.pattern, enum: k.enum, minimum: k.minimum, maximum: k.maximum, accepts: k.accepts, free: k.free, private: k.private,
 		parse: func(text string) (U, error) { v, err := k.parse(text); return to(v), err },
 		show:  func(u U) string { return k.show(from(u)) },
 	}
@@ -144,7 +149,7 @@ func showDuration(d time.Duration) string {
 func count(least, most int) kind[int] {
 	return kind[int]{
 		name: "count", doc: fmt.Sprintf("A whole number, %d to %d.", least, most),
-		accepts: []shape{isInteger},
+		minimum: least, maximum: most, accepts: []shape{isInteger},
 		parse: func(text string) (int, error) {
 			v, err := strconv.Atoi(text)
 			if !digits.MatchString(text) || err != nil || v < least || v > most {

@@ -148,13 +148,13 @@ func compileOnce(t *testing.T) *jsonschema.Schema {
 func TestPatternsAgreeWithParsing(t *testing.T) {
 	s := compileOnce(t)
 	fields := map[string][]string{
-		"load: {budget: %s}":                       {"1s", "1.5m", "1m30s", "2d", "1", "1 s", "1sec", "1h1", "s", ".5s", "1.s", "1,5s", "-1s"},
+		"load: {timeout: %s}":                      {"1s", "1.5m", "1m30s", "2d", "1", "1 s", "1sec", "1h1", "s", ".5s", "1.s", "1,5s", "-1s"},
 		"load: {rate: %s}":                         {"auto", "1/s", "1.5/s", "1 req/s", "1req/s", "1 requests/s", "1 /s", "1", "1 rps", "/s"},
 		"degradation: {error_floor: %s}":           {"1%", "0.5%", "1 %", "1", "1pp", "'%'"},
 		"checks: {ttft_p95: {max: %s}}":            {"1ms", "1 ms", "1.5s", "2m", "5us", "5µs", "1", "1%", "1h", "ms"},
 		"checks: {ttft_p95: {tolerance: %s}}":      {"15%", "15 %", "10ms", "0.5pp", "15", "1h"},
 		"checks: {error_rate: {tolerance: %s}}":    {"15%", "0.5pp", "0.5 pp", "10ms", "1"},
-		"load: {prompts: {input: %s}}":             {"512", "512 ± 12", "512±12", "512+-12", "512 +/- 12", "± 12", "512 ±", "a"},
+		"load: {prompts: {input: %s}}":             {"512", "512 ± 12", "512±12", "512+-12", "512 +/- 12", "± 12", "512 ±", "0", "a"},
 		"load: {prompts: {shared_prefix: %s}}":     {"12", "12%", "0", "1.5", "a%"},
 		"baseline: {store: %s}":                    {"auto", "branch", "branch:a/b", "./a", "/a", "a/b", "a", "branch:"},
 		"target: {url: %s}":                        {"'http://a'", "'https://a:1/b'", "'ftp://a'", "a", "'http://'"},

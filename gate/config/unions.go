@@ -196,32 +196,22 @@ const maxTokens = 10_000_000
 
 var spreadText = kind[spread]{
 	name: "tokens", doc: "Tokens: 512, or 512 ± 128 for mean and standard deviation.",
-	pattern: `^[0-9]+ ?(±|\+-|\+/-) ?[0-9]+$`, accepts: []shape{isInteger, isString},
+	pattern: `^[0-9]*[1-9][0-9]* ?(±|\+-|\+/-) ?[0-9]+$`, minimum: 1, accepts: []shape{isInteger, isString},
 	parse: func(text string) (spread, error) {
-		mean, sd, _ := cutAny(text, "±", "+/-", "+-")
-		m, err := count(1, maxTokens).parse(mean)
-		if err != nil {
-			return spread{}, fmt.Errorf("is not a number of tokens: write 512, 512 ± 128 or {mean: 512, sd: 128}")
+		m := validSpread.FindStringSubmatch(text)
+		if m == nil {
+			return spread{}, errors.New("is not a number of tokens: write 512, 512 ± 128 or {mean: 512, sd: 128}")
 		}
-		if sd == "" {
-			return spread{m, 0}, nil
+		mean, err := count(1, maxTokens).parse(m[1])
+		if err != nil || m[3] == "" {
+			return spread{mean, 0}, err
 		}
-		s, err := count(0, maxTokens).parse(sd)
-		if err != nil {
-			return spread{}, fmt.Errorf("is not a number of tokens: write 512, 512 ± 128 or {mean: 512, sd: 128}")
-		}
-		return spread{m, s}, nil
+		sd, err := count(0, maxTokens).parse(m[3])
+		return spread{mean, sd}, err
 	},
 }
 
-func cutAny(text string, seps ...string) (before, after string, ok bool) {
-	for _, sep := range seps {
-		if before, after, ok := strings.Cut(text, sep); ok {
-			return strings.TrimSpace(before), strings.TrimSpace(after), true
-		}
-	}
-	return text, "", false
-}
+var validSpread = regexp.MustCompile(`^([0-9]+)( ?(?:±|\+-|\+/-) ?([0-9]+))?$`)
 
 func spreadFields() []field[spread] {
 	return []field[spread]{
