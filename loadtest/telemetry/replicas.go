@@ -14,29 +14,37 @@ import (
 var ErrReplicas = errors.New("several replicas answer at one address")
 
 // starts watches the process behind each page.
-type starts map[string]float64
+type starts map[string]answering
 
 // see records that the page of id was answered by a process begun at start (in
 // seconds since 1970; 0 for unknown). A process that began later than the one
 // before is a restart. One that began earlier was there all the time: the
 // address leads to several.
+//
+// Client libraries add a process's ticks to the kernel's boot time, which may
+// flip by a whole second, once, when the clock is slewed. That is neither.
 func (s starts) see(id string, start float64) error {
-	last, known := s[id]
-	if start == 0 || known && sameProcess(last, start) {
+	p, known := s[id]
+	back := known && start < p.start
+	if start == 0 || known && start == p.start {
 		return nil
 	}
-	if known && start < last {
-		return replicas(id, fmt.Sprintf("process_start_time_seconds went from %s back to %s", stamp(last), stamp(start)))
+	if known && math.Abs(math.Abs(start-p.start)-1) < 1e-6 {
+		p.flips++
+		back = p.flips > 1
 	}
-	s[id] = start
+	if back {
+		return replicas(id, fmt.Sprintf("process_start_time_seconds went from %s to %s", stamp(p.start), stamp(start)))
+	}
+	s[id] = answering{start, p.flips}
 	return nil
 }
 
-// sameProcess allows for the kernel's boot time, which client libraries add to
-// the start and which flips by a whole second when the clock is slewed.
-func sameProcess(a, b float64) bool {
-	d := math.Abs(a - b)
-	return d < 1e-6 || math.Abs(d-1) < 1e-6
+// answering is the process that answered last, and how often its start moved
+// by exactly a second.
+type answering struct {
+	start float64
+	flips int
 }
 
 func replicas(id, evidence string) error {
