@@ -31,19 +31,16 @@ func FuzzRequest(f *testing.F) {
 			}
 			return
 		}
-		chat, chatRefused := chatPrompt(req.Messages)
+		chat, chatRefused := chatPrompt(req.Messages, cfg.maxContext())
 		text, textRefused := plainPrompt(req.Prompt)
 		for i, refused := range []*refusal{chatRefused, textRefused} {
 			prompt := [][]token{chat, text}[i]
 			if refused != nil {
 				continue
 			}
-			limit, stop, refused := req.limit(cfg, len(prompt))
-			if refused != nil {
-				continue
-			}
-			if err := newScheduler(cfg).submit(newSequence(1, prompt, limit, stop), 0); err != nil {
-				t.Fatalf("%d prompt and %d answer tokens passed the limit: %v", len(prompt), limit, err)
+			limit, _, refused := req.limit(cfg, len(prompt))
+			if refused == nil && (len(prompt) < 1 || limit < 1 || len(prompt)+limit > cfg.maxContext()) {
+				t.Fatalf("%d prompt and %d answer tokens passed a limit of %d", len(prompt), limit, cfg.maxContext())
 			}
 		}
 	})

@@ -14,7 +14,7 @@ func (e *Engine) chat(w http.ResponseWriter, r *http.Request) {
 		fail(w, refused.status, refused.text)
 		return
 	}
-	prompt, refused := chatPrompt(req.Messages)
+	prompt, refused := chatPrompt(req.Messages, e.cfg.maxContext())
 	if refused != nil {
 		fail(w, refused.status, refused.text)
 		return

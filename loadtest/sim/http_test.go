@@ -161,6 +161,36 @@ func TestSameAnswerEveryWay(t *testing.T) {
 	}
 }
 
+func TestImagesTakeTokens(t *testing.T) {
+	_, url := serve(t, fast())
+	image := `{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}`
+	status, body := post(t, url+"/v1/chat/completions", `{"max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"what is this"},`+image+`]}]}`)
+	if want := fmt.Sprintf(`"prompt_tokens":%d`, 3+3+imageTokens); status != 200 || !strings.Contains(body, want) {
+		t.Errorf("%d %s, want %s", status, body, want)
+	}
+	many := strings.TrimSuffix(strings.Repeat(image+",", 5000), ",")
+	status, body = post(t, url+"/v1/chat/completions", `{"messages":[{"role":"user","content":[`+many+`]}]}`)
+	if status != 400 || !strings.Contains(body, "maximum context length") {
+		t.Errorf("5000 images: %d %s", status, body)
+	}
+}
+
+// Steps end at planned times: an answer cannot come sooner, and a machine that
+// is not overloaded tenfold does not make it take ten times as long.
+func TestRealTime(t *testing.T) {
+	cfg := fast()
+	cfg.StepBase, cfg.StepNoise = 5*time.Millisecond, 0
+	_, url := serve(t, cfg)
+	const planned = 40 * 5 * time.Millisecond
+	start := time.Now()
+	if status, body := post(t, url+"/v1/chat/completions", chatBody(`"max_tokens":40,`, "x")); status != 200 {
+		t.Fatal(status, body)
+	}
+	if took := time.Since(start); took < planned || took > 10*planned {
+		t.Errorf("40 steps of 5 ms took %v", took)
+	}
+}
+
 func TestCompletions(t *testing.T) {
 	_, url := serve(t, fast())
 	for _, prompt := range []string{`"one two three"`, `["one two three"]`, `[1,2,3]`} {

@@ -103,8 +103,9 @@ func (r *apiRequest) limit(cfg Config, promptTokens int) (tokens int, stop bool,
 
 // chatPrompt lays the messages out by a fixed template: <|role|> words <|end|>,
 // and <|assistant|> for the answer to follow. An answer that comes back as an
-// assistant message so continues the tokens it was generated after.
-func chatPrompt(messages []chatMessage) ([]token, *refusal) {
+// assistant message so continues the tokens it was generated after. Past limit
+// tokens it reads no further: the request is refused for its length anyway.
+func chatPrompt(messages []chatMessage, limit int) ([]token, *refusal) {
 	if len(messages) == 0 {
 		return nil, refuse("messages: at least one message is required")
 	}
@@ -115,16 +116,20 @@ func chatPrompt(messages []chatMessage) ([]token, *refusal) {
 		}
 		prompt = append(prompt, tokenOf("<|"+m.Role+"|>"))
 		var err error
-		if prompt, err = appendContent(prompt, m.Content); err != nil {
+		if prompt, err = appendContent(prompt, m.Content, limit); err != nil {
 			return nil, refuse("messages[%d]: %v", i, err)
 		}
 		prompt = append(prompt, tokenOf("<|end|>"))
+		if len(prompt) > limit {
+			break
+		}
 	}
 	return append(prompt, tokenOf("<|assistant|>")), nil
 }
 
-// appendContent reads a message's content: null, text, or a list of parts.
-func appendContent(prompt []token, content json.RawMessage) ([]token, error) {
+// appendContent reads a message's content: null, text, or a list of parts, of
+// which none is read past limit tokens.
+func appendContent(prompt []token, content json.RawMessage, limit int) ([]token, error) {
 	content = bytes.TrimSpace(content)
 	if len(content) == 0 || bytes.Equal(content, []byte("null")) {
 		return prompt, nil
@@ -141,6 +146,9 @@ func appendContent(prompt []token, content json.RawMessage) ([]token, error) {
 		return nil, errors.New("content must be text or a list of parts")
 	}
 	for _, raw := range parts {
+		if len(prompt) > limit {
+			break
+		}
 		var part struct {
 			Type string `json:"type"`
 			Text string `json:"text"`
