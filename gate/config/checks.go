@@ -117,6 +117,12 @@ func (l *loader) sensible(m gate.Metric, c gate.Check, n *node, pos spot, at str
 	if c.Tolerance != nil && m.Direction == gate.Neither {
 		bad("tolerance", "this metric is neither better high nor low: use max or min")
 	}
+	if t := c.Tolerance; t != nil && t.Kind == gate.Relative && t.Value >= 1 && m.Direction == gate.HigherIsBetter {
+		bad("tolerance", "of 100% or more lets it fall to nothing: write less")
+	}
+	if c.Scenario != "" && m.Source != "client" {
+		bad("scenario", "this metric is of all scenarios together: remove it")
+	}
 	for _, key := range []string{"near", "guard"} {
 		if has(key) && c.Max == nil && c.Min == nil {
 			bad(key, "needs a max or min to belong to")
@@ -129,26 +135,14 @@ func (l *loader) sensible(m gate.Metric, c gate.Check, n *node, pos spot, at str
 		return
 	}
 	// The veto lies beyond the target on the worse side.
-	high, sided := vetoSide(m, c)
 	switch {
-	case !sided:
-		bad("veto", "this metric is neither better high nor low: write max or min beside it")
-	case high && c.Max != nil && *c.Veto < *c.Max+c.Near:
+	case m.Direction == gate.Neither:
+		bad("veto", "this metric is neither better high nor low: use max or min")
+	case m.Direction == gate.LowerIsBetter && c.Max != nil && *c.Veto < *c.Max+c.Near:
 		bad("veto", "must not be below max + near: it is the limit beyond the target")
-	case !high && c.Min != nil && *c.Veto > *c.Min-c.Near:
+	case m.Direction == gate.HigherIsBetter && c.Min != nil && *c.Veto > *c.Min-c.Near:
 		bad("veto", "must not be above min − near: it is the limit beyond the target")
 	}
-}
-
-// vetoSide says whether a veto bounds the metric from above.
-func vetoSide(m gate.Metric, c gate.Check) (high, sided bool) {
-	switch m.Direction {
-	case gate.LowerIsBetter:
-		return true, true
-	case gate.HigherIsBetter:
-		return false, true
-	}
-	return c.Max != nil, (c.Max == nil) != (c.Min == nil)
 }
 
 // checkFields are the keys of a check of a metric with the unit.

@@ -162,7 +162,7 @@ func TestEverything(t *testing.T) {
 	if name, ok := c.Baseline.Branch(); !ok || name != "gate/baselines" {
 		t.Errorf("store %q", c.Baseline.Store)
 	}
-	if diff := cmp.Diff([]string{"model", "engine"}, c.Policy.RequireSame); diff != "" {
+	if diff := cmp.Diff([]string{"model", "engine", "flags.block_size"}, c.Policy.RequireSame); diff != "" {
 		t.Error(diff)
 	}
 }

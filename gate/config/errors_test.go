@@ -128,7 +128,7 @@ func TestErrors(t *testing.T) {
 		{v + "not_judged: true\n", []string{`2:13: not_judged: "true" is not one of block, warn`}},
 		{v + "comment: off\n", []string{`2:10: comment: "off" is not one of always, problems, never`}},
 		{v + "require_same: model\n", []string{`2:15: require_same: is text, not a list: write [model, engine]`}},
-		{v + "require_same: [modle]\n", []string{`2:16: require_same[0]: "modle" is not one of model, model_revision, engine, engine_version, image, flags: did you mean "model"?`}},
+		{v + "require_same: [modle]\n", []string{`2:16: require_same[0]: "modle" is not one of model, model_revision, engine, engine_version, image, flags, flags.NAME: did you mean "model"?`}},
 		{v + "require_same: [model, model]\n", []string{`2:23: require_same[1]: is in the list twice: remove one`}},
 		{v + "baseline: {store: brnch}\n", []string{`2:19: baseline.store: "brnch" is not a store: did you mean "branch"? A directory is written with a slash: ./baselines`}},
 		{v + "baseline: {store: baselines}\n", []string{`2:19: baseline.store: "baselines" is not a store: write auto, branch, branch:NAME or a directory with a slash: ./baselines`}},
@@ -150,12 +150,17 @@ func TestErrors(t *testing.T) {
 		{"version: 1\x00", []string{`1:1: holds a zero byte: this is not a text file`}},
 		{"version: 1\n\xff\n", []string{`2:1: is not UTF-8 text: save the file as UTF-8`}},
 		{v + strings.Repeat("[", 1001), []string{` opens 1001 brackets: a configuration has at most 1000`}},
-		{strings.Repeat("a", maxBytes+1), []string{` has 65537 bytes: a configuration has at most 65536`}},
+		{strings.Repeat("a", maxBytes+1), []string{` has 32769 bytes: a configuration has at most 32768`}},
+		{strings.Repeat("\n", maxLines+1), []string{` has 2001 lines: a configuration has at most 2000`}},
+		{v + strings.Repeat("- ", 100), []string{`2:1: is nested more than 20 levels deep`}},
 		{v + "name: " + strings.Repeat("[", 30) + strings.Repeat("]", 30) + "\n", []string{`2:27: is nested more than 20 levels deep`}},
 		{v + "\"na\\nme\": x\n", []string{`2:1: na?me: unknown key: did you mean "name"?`}},
 		{v + "design: {throughput: 40}\n", []string{`2:22: design.throughput: "40" has no unit: write 12/s or 12 req/s`}},
 		{v + "degradation: {p99_limit: 5, warn_above: high, error_floor: 1}\n", []string{`2:26: degradation.p99_limit: "5" has no unit: write 500ms, 35s, 12m, 2h or 30d`, `2:41: degradation.warn_above: "high" is not a plain number of 0 or more`, `2:60: degradation.error_floor: "1" has no unit: write 10%`}},
 		{v + "? a\n: b\n", []string{`2:1: a key with ? is not supported: write key: value`}},
+		{v + "checks: {kv_hit_rate: {tolerance: 100%}}\n", []string{`2:24: checks.kv_hit_rate.tolerance: of 100% or more lets it fall to nothing: write less`}},
+		{v + "checks: {kv_hit_rate: {min: 10%, scenario: a}}\n", []string{`2:34: checks.kv_hit_rate.scenario: this metric is of all scenarios together: remove it`}},
+		{v + "require_same: [flags.]\n", []string{`2:16: require_same[0]: "flags." is not one of model, model_revision, engine, engine_version, image, flags, flags.NAME: did you mean "flags"?`}},
 	}
 	for _, tt := range tests {
 		c, err := Load("llm-gate.yml", []byte(tt.text), env)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -79,11 +80,20 @@ func (l *loader) bounds(data []byte) *Error {
 		}
 		rest = rest[size:]
 	}
+	if n := max(bytes.Count(data, []byte("\n")), bytes.Count(data, []byte("\r"))); n > maxLines {
+		return &Error{Msg: fmt.Sprintf("has %d lines: a configuration has at most %d", n, maxLines)}
+	}
+	if at := staircase.FindIndex(data); at != nil {
+		return &Error{Line: 1 + bytes.Count(data[:at[0]], []byte("\n")), Column: 1, Msg: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}
+	}
 	if n := bytes.Count(data, []byte("[")) + bytes.Count(data, []byte("{")); n > maxBrackets {
 		return &Error{Msg: fmt.Sprintf("opens %d brackets: a configuration has at most %d", n, maxBrackets)}
 	}
 	return nil
 }
+
+// staircase matches a line that opens more lists or keys than may be nested.
+var staircase = regexp.MustCompile(fmt.Sprintf(`(?m)^[ \t]*([-?:&*!'"][^ \t\n]*[ \t]+){%d}`, maxDepth+1))
 
 func (l *loader) add(e *Error) {
 	e.File = l.file

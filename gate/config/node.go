@@ -56,9 +56,11 @@ func (n *node) shown() string {
 }
 
 // Bounds on what is given to the YAML parser, whose time grows with the square
-// of lines and of open brackets. A real file has a few kilobytes.
+// of tokens and of depth: 64 KiB of open brackets or dashes take it half a
+// minute. A real file has a few kilobytes.
 const (
-	maxBytes    = 64 << 10
+	maxBytes    = 32 << 10
+	maxLines    = 2000
 	maxBrackets = 1000
 	maxDepth    = 20
 	maxAliases  = 100

@@ -170,9 +170,21 @@ func readList(l *loader, k kind[string], n *node, at string) []string {
 var requireSameNames = []string{"model", "model_revision", "engine", "engine_version", "image", "flags"}
 
 func requireSameField() field[Config] {
-	k := oneOf(requireSameNames...)
+	k := text("subject field", "One of "+strings.Join(requireSameNames, ", ")+", or flags.NAME for one of the engine's flags.",
+		`^(`+strings.Join(requireSameNames, "|")+`|flags\.[A-Za-z0-9_.-]+)$`, "")
+	valid := k.parse
+	k.parse = func(text string) (string, error) {
+		if v, err := valid(text); err == nil {
+			return v, nil
+		}
+		msg := "is not one of " + strings.Join(requireSameNames, ", ") + ", flags.NAME"
+		if near := nearest(text, requireSameNames); near != "" {
+			msg += fmt.Sprintf(": did you mean %q?", near)
+		}
+		return "", errors.New(msg)
+	}
 	return field[Config]{
-		info: info{key: "require_same", typ: "list of " + strings.Join(requireSameNames, ", "), def: "[]",
+		info: info{key: "require_same", typ: "list of " + strings.Join(requireSameNames, ", ") + ", flags.NAME", def: "[]",
 			doc: "What must be equal to compare; a change of it is then not judged.",
 			schema: func() map[string]any {
 				return map[string]any{"type": "array", "uniqueItems": true, "items": orVariable(k.schema())}
