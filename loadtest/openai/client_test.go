@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -58,3 +60,6 @@ func do(t testing.TB, c *Client, req *loadtest.Request) *loadtest.Reply {
 	}
 	return reply
 }
+
+// quiet is a log for servers whose clients are meant to fail.
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }

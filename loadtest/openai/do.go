@@ -85,7 +85,10 @@ func (c *Client) attempt(ctx context.Context, data []byte, carried wish, keep bo
 			return 0, bad
 		}
 		outcome, detail := sendOutcome(err, t), err.Error()
-		if outcome == loadtest.Truncated {
+		switch {
+		case speaksPlain(err):
+			detail = "the server speaks plain HTTP, not TLS: use http://"
+		case outcome == loadtest.Truncated:
 			detail = "the connection ended before an answer began: " + detail
 		}
 		c.fail(ctx, reply, outcome, detail)

@@ -70,8 +70,13 @@ func isTLS(err error) bool {
 		alert  tls.AlertError
 	)
 	return isCertificate(err) || errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) ||
-		errors.Is(err, http.ErrSchemeMismatch) ||
 		strings.Contains(err.Error(), "tls: ") || strings.Contains(err.Error(), "TLS handshake")
+}
+
+// speaksPlain reports whether a server answered a TLS handshake in plain HTTP.
+func speaksPlain(err error) bool {
+	var record tls.RecordHeaderError
+	return errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/"
 }
 
 // isCertificate reports whether the server's certificate does not verify.

@@ -262,7 +262,7 @@ func (c *Client) unanswered(url string, err error, t *trace) attempt {
 	case isCertificate(err):
 		a.final = true
 		a.err = &RefusedError{URL: url, Reason: c.words(fmt.Sprintf("its certificate does not verify: %v; give the CA's certificate with --ca", err)), err: err}
-	case errors.Is(err, http.ErrSchemeMismatch):
+	case speaksPlain(err):
 		a.final = true
 		a.err = &RefusedError{URL: url, Reason: "it speaks plain HTTP, not TLS; use http://", err: err}
 	case sendOutcome(err, t) == loadtest.Malformed:

@@ -68,8 +68,8 @@ type reader struct {
 	// head is the body's beginning, kept until the first line of an event
 	// stream proves that it is one.
 	head   []byte
-	total  int64 // bytes read while no such line came
-	fields int   // lines that an event stream has: fields and comments
+	odd    int // bytes in lines of no event stream, until such a line came
+	fields int // lines that an event stream has: fields and comments
 }
 
 // reset makes r read src from the start and keeps its buffers unless they have
@@ -201,14 +201,10 @@ func (r *reader) fill() error {
 		}
 	}
 	r.err = err
-	if r.total > strangeSize {
-		return errNoStream
-	}
 	return nil
 }
 
 func (r *reader) keepHead(p []byte) {
-	r.total += int64(len(p))
 	if room := headSize - len(r.head); room > 0 {
 		r.head = append(r.head, p[:min(room, len(p))]...)
 	}
@@ -237,9 +233,12 @@ func (r *reader) field(line []byte) error {
 		r.name = append(r.name[:0], value...)
 	case "id", "retry", "": // "" is a comment
 	default:
+		r.odd += len(line)
+		if r.fields == 0 && r.odd > strangeSize {
+			return errNoStream
+		}
 		return nil
 	}
 	r.fields++
-	r.total = 0
 	return nil
 }
