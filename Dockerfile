@@ -8,9 +8,10 @@ RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
 ARG TARGETOS
 ARG TARGETARCH
+ARG VERSION=devel
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags '-s -w' -o /out/llm-gate . \
+    go build -trimpath -buildvcs=false -ldflags "-s -w -X github.com/org/llm-gate/gate/cli.version=$VERSION" -o /out/llm-gate . \
     && mkdir -m 1777 /out/tmp && mkdir -m 0777 /out/work
 
 FROM scratch

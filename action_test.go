@@ -62,8 +62,11 @@ func TestActionPassesEveryInputThroughTheEnvironment(t *testing.T) {
 		if name == "version" {
 			continue // the installer's
 		}
+		if name == "metrics" {
+			name = "metrics-url"
+		}
 		variable := "LLM_GATE_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		if value := gate.Env[variable]; !strings.HasPrefix(value, "${{ inputs."+name+" ") {
+		if value := gate.Env[variable]; !strings.HasPrefix(value, "${{ inputs."+strings.TrimSuffix(name, "-url")+" ") {
 			t.Errorf("input %s: %s is %q", name, variable, value)
 		}
 	}

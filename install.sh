@@ -118,10 +118,15 @@ release() {
 	printf '%s\n' "$1" | grep -Eqx 'v[0-9]+(\.[0-9]+){0,2}|v[0-9]+\.[0-9]+\.[0-9]+-[0-9A-Za-z.-]+'
 }
 
-# build: of the checkout, without the network where its modules are there.
+# build VERSION: of the checkout, without the network where its modules are there.
 build() (
 	cd "$FROM" || exit 1
-	set -- -trimpath -ldflags '-s -w' -o "$WORK/llm-gate" .
+	flags='-s -w'
+	case $1 in # a downloaded action has no history to take its version from
+	'' | *[!0-9A-Za-z._-]*) ;;
+	*) flags="$flags -X github.com/org/llm-gate/gate/cli.version=$1" ;;
+	esac
+	set -- -trimpath -ldflags "$flags" -o "$WORK/llm-gate" .
 	# Git refuses the checkout of another user, and go build with it.
 	git status --porcelain >/dev/null 2>&1 || set -- -buildvcs=false "$@"
 	CGO_ENABLED=0 GOWORK=off go build "$@" >&2
@@ -145,6 +150,7 @@ WORK=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/llm-gate-install.XXXXXX")
 trap 'rm -rf "$WORK"' EXIT
 
 ref=${INSTALL_VERSION:-${INSTALL_REF:-}}
+version=
 if release "$ref"; then
 	version=$(resolve "$ref")
 	if [ -n "$version" ]; then
@@ -166,7 +172,9 @@ fi
 
 if [ -f "$FROM/go.mod" ] && command -v go >/dev/null 2>&1; then
 	bin=${RUNNER_TEMP:-$CACHE}/llm-gate-built
-	build || die "build llm-gate in $FROM: go build failed, see above"
+	version=${version:-${INSTALL_REF:-}}
+	if release "$version"; then version=${version#v}; fi
+	build "$version" || die "build llm-gate in $FROM: go build failed, see above"
 	put "$WORK/llm-gate" "$bin" || die "install llm-gate: cannot write to $bin"
 	say "built from $FROM"
 	done_with "$bin/llm-gate"

@@ -113,13 +113,14 @@ func newInstaller(t *testing.T, server string) *installer {
 		script: script, checkout: filepath.Join(root, "the checkout"), cache: filepath.Join(root, "tool cache"),
 		temp: filepath.Join(root, "runner temp"), output: filepath.Join(root, "output"),
 	}
-	for _, dir := range []string{in.checkout, in.cache, in.temp} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
+	for _, dir := range []string{filepath.Join(in.checkout, "gate", "cli"), in.cache, in.temp} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(t, filepath.Join(in.checkout, "go.mod"), "module example.com/built\n\ngo 1.21\n")
-	write(t, filepath.Join(in.checkout, "main.go"), "package main\n\nfunc main() { print(\"built\") }\n")
+	write(t, filepath.Join(in.checkout, "go.mod"), "module github.com/org/llm-gate\n\ngo 1.21\n")
+	write(t, filepath.Join(in.checkout, "main.go"), "package main\n\nimport \"github.com/org/llm-gate/gate/cli\"\n\nfunc main() { print(\"built \" + cli.Version()) }\n")
+	write(t, filepath.Join(in.checkout, "gate", "cli", "version.go"), "package cli\n\nvar version string\n\nfunc Version() string { return version }\n")
 	in.env = append(goEnv(t),
 		"PATH="+os.Getenv("PATH"), "HOME="+root, "GITHUB_ACTIONS=true", "GITHUB_OUTPUT="+in.output,
 		"RUNNER_TOOL_CACHE="+in.cache, "RUNNER_TEMP="+in.temp, "GITHUB_SERVER_URL="+server, "GITHUB_API_URL="+server+"/api",
@@ -190,12 +191,12 @@ func TestInstall(t *testing.T) {
 		{"version beside a commit", []string{"INSTALL_REF=3f9d2b1c", "INSTALL_VERSION=v1.2.3"}, "release v1.2.3"},
 		{"prerelease by its name only", []string{"INSTALL_REF=v2.0.0-rc.1"}, "release v2.0.0-rc.1"},
 		{"no ref", []string{"INSTALL_REF="}, "built"},
-		{"branch", []string{"INSTALL_REF=main"}, "built"},
-		{"commit", []string{"INSTALL_REF=3f9d2b1c"}, "built"},
+		{"branch", []string{"INSTALL_REF=main"}, "built main"},
+		{"commit", []string{"INSTALL_REF=3f9d2b1c"}, "built 3f9d2b1c"},
 		{"branch that looks like a command", []string{"INSTALL_REF=v1$(touch x); \n v1.2.3"}, "built"},
-		{"major version without a release", []string{"INSTALL_REF=v2"}, "built"},
-		{"release that is not there", []string{"INSTALL_REF=v1.2.99"}, "built"},
-		{"no server", []string{"INSTALL_REF=v1.2.3", "GITHUB_SERVER_URL=http://127.0.0.1:1", "GITHUB_API_URL=http://127.0.0.1:1"}, "built"},
+		{"major version without a release", []string{"INSTALL_REF=v2"}, "built 2"},
+		{"release that is not there", []string{"INSTALL_REF=v1.2.99"}, "built 1.2.99"},
+		{"no server", []string{"INSTALL_REF=v1.2.3", "GITHUB_SERVER_URL=http://127.0.0.1:1", "GITHUB_API_URL=http://127.0.0.1:1"}, "built 1.2.3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := newReleases(t, "v1.2.3", "v1.2.10", "v1.10.0", "v1.9.0", "v2.0.0-rc.1", "v10.0.0")

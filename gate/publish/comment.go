@@ -13,7 +13,6 @@ import (
 
 	gh "github.com/google/go-github/v62/github"
 
-	"github.com/org/llm-gate/gate"
 	"github.com/org/llm-gate/gate/github"
 )
 
@@ -66,10 +65,7 @@ func (c *Comment) publish(ctx context.Context, n *Notice) error {
 	if c.Client == nil {
 		return errors.New("no GitHub token: set the action's token input or GITHUB_TOKEN")
 	}
-	if n.Verdict == nil {
-		return errors.New("the run ended without a verdict")
-	}
-	body, err := c.body(n.Verdict)
+	body, err := c.body(n)
 	if err != nil {
 		return err
 	}
@@ -82,7 +78,7 @@ func (c *Comment) publish(ctx context.Context, n *Notice) error {
 		return err
 	}
 	if len(own) == 0 {
-		if c.When == Problems && n.Verdict.Conclusion == gate.Green && sound(n.Verdict) {
+		if c.When == Problems && green(n.Verdict) {
 			c.debug("no comment: green, and only problems are commented on")
 			return nil
 		}
@@ -94,11 +90,14 @@ func (c *Comment) publish(ctx context.Context, n *Notice) error {
 }
 
 // body is the marker and the report, within GitHub's limit.
-func (c *Comment) body(v *gate.Verdict) (string, error) {
+func (c *Comment) body(n *Notice) (string, error) {
 	head := Marker(c.Name) + "\n"
+	if n.Verdict == nil {
+		return head + withoutVerdict(n.Reason), nil
+	}
 	limit := commentLimit - utf8.RuneCountInString(head)
 	var b strings.Builder
-	if err := c.Render(&b, v, limit); err != nil {
+	if err := c.Render(&b, n.Verdict, limit); err != nil {
 		return "", fmt.Errorf("render the report: %w", err)
 	}
 	text := strings.ToValidUTF8(b.String(), "\ufffd")

@@ -188,6 +188,16 @@ func TestCommentOnProblemsOnly(t *testing.T) {
 	want(t, server, "github-actions[bot]: Safe to promote.")
 }
 
+func TestCommentOfARunWithoutAVerdictDoesNotStayGreen(t *testing.T) {
+	server, c := newComment(t, 0)
+	c.When = Problems
+	server.AddComment(fullName, 7, githubtest.Bot, Marker("chat-8b")+"\nSafe to promote.")
+	if err := c.Publish(t.Context(), &Notice{Phase: Done, Reason: "disk full: @team <b>"}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, server, "github-actions[bot]: The run ended without a verdict: disk full: team b")
+}
+
 func TestCommentWhereThereIsNothingToDo(t *testing.T) {
 	server, c := newComment(t, 0)
 	c.When = Never
@@ -311,7 +321,6 @@ func TestCommentErrors(t *testing.T) {
 	}{
 		{"no pull request of that number", &missing, done(redVerdict()), "does not exist"},
 		{"no token", &anonymous, done(redVerdict()), "no GitHub token"},
-		{"no verdict", c, &Notice{Phase: Done}, "without a verdict"},
 		{"renderer", &unrendered, done(redVerdict()), "render the report: broken"},
 	} {
 		if err := tt.c.Publish(t.Context(), tt.n); err == nil || !strings.Contains(err.Error(), tt.want) {

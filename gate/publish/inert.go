@@ -54,3 +54,11 @@ func inert(s string) string {
 	}
 	return s
 }
+
+// inertReason is inert, in words also where there are none.
+func inertReason(s string) string {
+	if s = inert(s); s != "" {
+		return s
+	}
+	return "no reason was given"
+}

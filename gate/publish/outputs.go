@@ -58,10 +58,7 @@ func conclusion(v *gate.Verdict, why string) []output {
 			reason = "the verdict contradicts its own findings"
 		}
 	}
-	if reason = inert(reason); reason == "" {
-		reason = "no reason was given"
-	}
-	return []output{{"verdict", verdict}, {"blocked", strconv.FormatBool(blocked)}, {"reason", reason}}
+	return []output{{"verdict", verdict}, {"blocked", strconv.FormatBool(blocked)}, {"reason", inertReason(reason)}}
 }
 
 // colour is the conclusion as the output tells it: a first run is yellow.
@@ -91,6 +88,9 @@ func sound(v *gate.Verdict) bool {
 	}
 	return passed > 0
 }
+
+// green reports whether there is a verdict and it is green on good grounds.
+func green(v *gate.Verdict) bool { return v != nil && v.Conclusion == gate.Green && sound(v) }
 
 func reasonOf(v *gate.Verdict) string {
 	if v.Conclusion == gate.NotJudged && len(v.Reasons) > 0 {

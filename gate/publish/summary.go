@@ -23,11 +23,7 @@ func (s Summary) Publish(_ context.Context, n *Notice) error {
 		return nil
 	}
 	if n.Verdict == nil {
-		reason := inert(n.Reason)
-		if reason == "" {
-			reason = "no reason was given"
-		}
-		return s.write("## ⚪ llm-gate · not judged\n\nThe run ended without a verdict: " + reason + "\n")
+		return s.write(withoutVerdict(n.Reason))
 	}
 	limit := summaryLimit - int(min(s.Workflow.summarySize(), summaryLimit)) - 1 // the closing line break
 	var b bytes.Buffer
@@ -45,4 +41,9 @@ func (s Summary) write(markdown string) error {
 		return fmt.Errorf("publish job summary: %w", err)
 	}
 	return nil
+}
+
+// withoutVerdict is the report of a run that came to none.
+func withoutVerdict(reason string) string {
+	return "## ⚪ llm-gate · not judged\n\nThe run ended without a verdict: " + inertReason(reason) + "\n"
 }
