@@ -1,10 +1,9 @@
 package gate
 
-// scope is what a metric is computed over.
-type scope struct{}
+import "slices"
 
 // Catalogue returns every metric in the order in which reports show them.
-func Catalogue() []Metric { return catalogue }
+func Catalogue() []Metric { return slices.Clone(catalogue) }
 
 // Lookup finds a metric by id.
 func Lookup(id string) (Metric, bool) {
@@ -16,13 +15,36 @@ func Lookup(id string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// DefaultChecks are the checks of a policy that says nothing (SPEC §4).
-func DefaultChecks() []Check { return nil }
+// MetricIDs lists the ids of the catalogue in its order.
+func MetricIDs() []string {
+	ids := make([]string, len(catalogue))
+	for i, m := range catalogue {
+		ids[i] = m.ID
+	}
+	return ids
+}
 
-var catalogue = []Metric{
-	{ID: "ttft_p95", Title: "TTFT P95", Unit: Milliseconds, Direction: LowerIsBetter, Scale: Log, Source: "client"},
-	{ID: "tpot_p95", Title: "TPOT P95", Unit: Milliseconds, Direction: LowerIsBetter, Scale: Log, Source: "client"},
-	{ID: "e2e_p95", Title: "E2E latency P95", Unit: Milliseconds, Direction: LowerIsBetter, Scale: Log, Source: "client"},
-	{ID: "error_rate", Title: "Error rate", Unit: Ratio, Direction: LowerIsBetter, Scale: Plain, Source: "client"},
-	{ID: "kv_hit_rate", Title: "KV-cache hit rate", Unit: Ratio, Direction: HigherIsBetter, Scale: Plain, Source: "server"},
+// DefaultChecks are the checks of a policy that says nothing (SPEC §4).
+func DefaultChecks() []Check {
+	relative := func(id string) Check {
+		return Check{Metric: id, Origin: FromDefault, Tolerance: &Tolerance{Kind: Relative, Value: 0.15}}
+	}
+	points := func(id string, v float64) Check {
+		return Check{Metric: id, Origin: FromDefault, Tolerance: &Tolerance{Kind: Points, Value: v}}
+	}
+	return []Check{
+		relative("ttft_p95"), relative("tpot_p95"), relative("e2e_p95"),
+		points("error_rate", 0.005), points("kv_hit_rate", 0.05),
+	}
+}
+
+// catalogue is the one table of metrics, in the order of reports.
+var catalogue = slices.Concat(latencyMetrics(), clientMetrics, serverMetrics)
+
+func latencyMetrics() []Metric {
+	var out []Metric
+	for _, d := range distributions {
+		out = append(out, d.rows()...)
+	}
+	return out
 }

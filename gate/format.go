@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // noValue stands where there is nothing to show; the reason stands elsewhere.
@@ -329,3 +330,11 @@ func guardedMax(c Check) float64 { return *c.Max * (1 - c.Guard) }
 
 // guardedMin is the target that is tested for a Min with its guard.
 func guardedMin(c Check) float64 { return *c.Min * (1 + c.Guard) }
+
+// days writes an age in whole days where it is one.
+func days(d time.Duration) string {
+	if day := 24 * time.Hour; d >= day && d%day == 0 {
+		return plural(int(d/day), "day")
+	}
+	return d.String()
+}

@@ -60,5 +60,19 @@ type Metric struct {
 	// Names lists the canonical server metrics it needs (loadtest's constants).
 	Names []string
 
-	compute func(scope) Value
+	compute func(*scope) Value
+	// noun is how a sentence speaks of it: "First token".
+	noun string
+	// level is the quantile's level, 0 for other metrics.
+	level float64
+	// family groups the quantiles of one distribution: "ttft".
+	family string
+	// census marks a peak or a count of the whole run, which is not a mean over
+	// rounds: it was observed, not estimated.
+	census bool
+	// binomial marks a share of requests that is compared by exact counts.
+	binomial bool
+	// throughput marks what is merely the rate sent under an open loop that the
+	// server keeps up with.
+	throughput bool
 }
