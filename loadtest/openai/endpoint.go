@@ -16,20 +16,24 @@ type endpoint struct {
 // or without /v1 or the API's own path behind it. User info becomes basic
 // authentication and is part of no text.
 func parseEndpoint(target string) (endpoint, error) {
-	u, err := url.Parse(strings.TrimSpace(target))
-	if err != nil {
-		// url.Error repeats the address, and with it a password.
-		return endpoint{}, fmt.Errorf("target %q: want http://host:port or https://host:port", hideUser(target))
+	target = strings.TrimSpace(target)
+	shown := hideUser(target)
+	if !strings.Contains(target, "://") {
+		hint := ""
+		if target != "" {
+			hint = ", as in http://" + shown
+		}
+		return endpoint{}, fmt.Errorf("target %q: want http:// or https:// in front%s", shown, hint)
+	}
+	u, err := url.Parse(target)
+	if err != nil { // whose text repeats the address, and with it a password
+		return endpoint{}, fmt.Errorf("target %q: want http://host:port or https://host:port", shown)
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		hint := ""
-		if !strings.Contains(target, "://") && target != "" {
-			hint = fmt.Sprintf(", as in http://%s", hideUser(target))
-		}
-		return endpoint{}, fmt.Errorf("target %q: want http:// or https:// in front%s", hideUser(target), hint)
+		return endpoint{}, fmt.Errorf("target %q: want http:// or https:// in front", shown)
 	case u.Hostname() == "":
-		return endpoint{}, fmt.Errorf("target %q: no host, want http://host:port", hideUser(target))
+		return endpoint{}, fmt.Errorf("target %q: no host, want http://host:port", shown)
 	case u.RawQuery != "" || u.Fragment != "":
 		return endpoint{}, fmt.Errorf("target %q: want no ? or # behind the path", hideUser(u.Scheme+"://"+u.Host+u.Path))
 	}
