@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -289,7 +288,7 @@ func FuzzPage(f *testing.F) {
 					t.Errorf("%s = %v is a value", name, v)
 				}
 				if _, both := pages[0].Nulls[name]; both {
-					t.Error(fmt.Sprintf("%s is both a value and null", name))
+					t.Errorf("%s is both a value and null", name)
 				}
 			}
 		}

@@ -146,8 +146,14 @@ vllm:e2e_request_latency_seconds_count 3
 		}
 		return err
 	})
-	want := lt.SourceInfo{Kind: "prometheus", Addresses: []string{url + `/ {namespace="pr-412"}`}, IntervalS: scrapeInterval.Seconds()}
-	if diff := cmp.Diff(want, p.Describe()); diff != "" {
+	source := p.Describe()
+	// A busy machine delays scrapes, so the interval found is only roughly the one configured.
+	if source.IntervalS < scrapeInterval.Seconds()/2 || source.IntervalS > scrapeInterval.Seconds()*8 {
+		t.Errorf("interval = %v s, want about %v", source.IntervalS, scrapeInterval)
+	}
+	source.IntervalS = 0
+	want := lt.SourceInfo{Kind: "prometheus", Addresses: []string{url + `/ {namespace="pr-412"}`}}
+	if diff := cmp.Diff(want, source); diff != "" {
 		t.Errorf("source (-want +got):\n%s", diff)
 	}
 
@@ -194,7 +200,7 @@ vllm:e2e_request_latency_seconds_count 3
 	})
 
 	t.Run("a time that does not come", func(t *testing.T) {
-		short, cancel := context.WithTimeout(ctx, 2*scrapeInterval)
+		short, cancel := context.WithTimeout(ctx, 4*scrapeInterval)
 		defer cancel()
 		_, err := p.Sample(short, time.Now().Add(time.Hour))
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "was last scraped") {

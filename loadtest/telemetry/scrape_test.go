@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -296,15 +297,16 @@ func TestScrapeUnreachableNamesEveryPage(t *testing.T) {
 }
 
 func TestScrapeSendsCredentials(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer k" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		io.WriteString(w, "vllm:num_requests_running 5\n")
 	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it would report the refused handshake
+	server.StartTLS()
 	defer server.Close()
-	server.Config.ErrorLog = nil
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	s := newScrape(t, ScrapeOptions{Header: http.Header{"Authorization": {"Bearer k"}}, RootCAs: roots}, server.URL)
