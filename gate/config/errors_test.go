@@ -160,6 +160,7 @@ func TestErrors(t *testing.T) {
 		{v + "? a\n: b\n", []string{`2:1: a key with ? is not supported: write key: value`}},
 		{v + "checks: {kv_hit_rate: {tolerance: 100%}}\n", []string{`2:24: checks.kv_hit_rate.tolerance: of 100% or more lets it fall to nothing: write less`}},
 		{v + "checks: {kv_hit_rate: {min: 10%, scenario: a}}\n", []string{`2:34: checks.kv_hit_rate.scenario: this metric is of all scenarios together: remove it`}},
+		{v + "checks: {error_rate: {min: 1%, max: 1.1%, guard: 50%}}\n", []string{`2:1: checks: llm-gate.yml:2:10: check error_rate: min lies above max: nothing could pass`}},
 		{v + "require_same: [flags.]\n", []string{`2:16: require_same[0]: "flags." is not one of model, model_revision, engine, engine_version, image, flags, flags.NAME: did you mean "flags"?`}},
 	}
 	for _, tt := range tests {

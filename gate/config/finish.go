@@ -22,13 +22,27 @@ func (l *loader) finish() {
 	if len(l.errs) > 0 {
 		return
 	}
+	// The judge's own rules come last: what they still find has its place in
+	// its text, or is about the checks as a whole.
+	if err := l.cfg.Policy.Validate(); err != nil {
+		l.failAt(l.whole("checks"), "checks", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
 	spec := l.cfg.Load.Spec
 	if l.cfg.Load.RateAuto {
 		spec.Arrivals.RatePerS = 1e6 // not known yet: judge the rest alone
 	}
 	if err := spec.Validate(); err != nil {
-		l.failAt(l.written["load"], "load", err.Error())
+		l.failAt(l.whole("load"), "load", err.Error())
 	}
+}
+
+// whole is where the key of a section stands, the file's start without one.
+func (l *loader) whole(key string) spot {
+	if s, ok := l.written[key]; ok {
+		return s
+	}
+	return spot{1, 1}
 }
 
 // arrivals settles rate, concurrency and the two bounds of a round.
