@@ -49,8 +49,11 @@ func (j *judging) finding(m Metric, stage, scenario string, cand series, cmp com
 		Metric: m.ID, Title: m.Title, Scenario: scenario, Stage: stage, Unit: m.Unit, Direction: m.Direction,
 		Now: cmp.now, Rounds: cmp.rounds, Change: cmp.change(m, t),
 	}
-	if cmp.hasBase {
+	switch {
+	case cmp.hasBase:
 		f.Baseline = pointer(cmp.base)
+	case len(j.runs) > 0:
+		f.Baseline = pointer(null("no accepted run has this metric", 0))
 	}
 	if !cmp.comparable && cand.pooled.V != nil && !m.census {
 		// No baseline: the value shown is the one that limits are tested on.
@@ -116,8 +119,8 @@ func (j *judging) unmeasured(c Check, m Metric, cand series, cmp comparison) (pa
 			unit = "gaps"
 		}
 		return part{Unknown, "sample_size",
-			fmt.Sprintf("%s needs %s %s at least to be bounded at 95 %%, the run has %s", m.Title, FormatCount(cand.short), unit, FormatCount(v.N)),
-			false, fmt.Sprintf("%s %s", FormatCount(cand.short), unit)}, true
+			fmt.Sprintf("needs %s %s at least to be bounded at 95 %%, the run has %s", FormatCount(cand.short), unit, FormatCount(v.N)),
+			false, fmt.Sprintf("at least %s %s", FormatCount(cand.short), unit)}, true
 	}
 	return part{}, false
 }

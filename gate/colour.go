@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 )
 
 // threeNear is how many checks near their targets make red together.
@@ -97,7 +98,9 @@ func unknownReasons(findings []Finding) []string {
 		if f.Status != Unknown || f.Rule == ruleNoBaseline || f.Check != nil && f.Check.Origin == FromProfile {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s: %s", f.label(), f.Reason))
+		if reason := fmt.Sprintf("%s: %s", f.label(), f.Reason); !slices.Contains(out, reason) {
+			out = append(out, reason)
+		}
 	}
 	return out
 }

@@ -164,6 +164,8 @@ func chooseHistory(in Input) history {
 	switch {
 	case len(h.differing) > 0:
 		h.reason = "the conditions differ from the accepted runs': " + inWords(h.differing)
+	case broken > 0 && old == 0:
+		h.reason = "no baseline: every accepted run of this service is incomplete or unfit"
 	case old > 0:
 		h.reason = fmt.Sprintf("no baseline: every accepted run is older than %s", days(in.Policy.MaxAge))
 	default:

@@ -38,6 +38,9 @@ type comparison struct {
 // time means over runs.
 func compareSeries(m Metric, cand series, history []series) comparison {
 	c := comparison{now: cand.pooled, rounds: max(len(cand.rounds), 1)}
+	if cand.pooled.Censored != "" || m.census {
+		c.rounds = max(cand.planned, 1)
+	}
 	var runs []series
 	censored := false
 	for _, h := range history {
@@ -92,15 +95,15 @@ func compareSeries(m Metric, cand series, history []series) comparison {
 	c.diff = stats.AgainstRuns(x, values, c.axis.sigma0, confidence)
 	alone := stats.AgainstRuns([]float64{stats.Mean(x)}, values, c.axis.sigma0, confidence)
 	c.floor = alone.High - alone.Estimate
-	c.widenBySample(cand.pooled)
+	c.widenBySample(cand.pooled, now)
 	c.comparable = true
 	return c
 }
 
 // widenBySample keeps a run without rounds from being surer than its own
 // sample: the bounds of the quantile by order statistics are a floor.
-func (c *comparison) widenBySample(v Value) {
-	if c.rounds >= 2 || v.V == nil || !c.axis.log {
+func (c *comparison) widenBySample(v Value, rounds []float64) {
+	if len(rounds) >= 2 || v.V == nil || !c.axis.log {
 		return
 	}
 	if v.Low != nil && *v.Low > 0 {

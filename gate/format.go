@@ -194,8 +194,10 @@ func changeWithoutNumber(f Finding) (word string, done bool) {
 		return noValue, true
 	case f.Baseline != nil && f.Baseline.Censored != "":
 		return "was above timeout", true
-	case f.Baseline == nil || f.Baseline.V == nil:
-		return "new", true
+	case f.Baseline == nil:
+		return noValue, true // no accepted run at all
+	case f.Baseline.V == nil:
+		return "new", true // accepted runs, but none has the metric
 	case f.Change == nil:
 		return noValue, true
 	case f.Change.Value == nil && *f.Baseline.V == 0:

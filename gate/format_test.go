@@ -57,7 +57,8 @@ func TestFormatChange(t *testing.T) {
 		{"unchanged", Finding{Unit: Ratio, Now: v(0), Baseline: base(0), Change: pp(0)}, "unchanged", "unchanged"},
 		{"from zero", Finding{Unit: Milliseconds, Now: v(3), Baseline: base(0), Change: &Change{Kind: Relative}}, "from 0", "from 0"},
 		{"censored", Finding{Unit: Milliseconds, Now: Value{Censored: "failures"}, Baseline: base(182)}, "above timeout", "above timeout"},
-		{"new", Finding{Unit: Milliseconds, Now: v(3)}, "new", "new"},
+		{"no baseline", Finding{Unit: Milliseconds, Now: v(3)}, "–", "–"},
+		{"new", Finding{Unit: Milliseconds, Now: v(3), Baseline: &Value{Null: "no accepted run has it"}}, "new", "new"},
 		{"missing", Finding{Unit: Milliseconds, Now: Value{Null: "not shown"}}, "–", "–"},
 	} {
 		if got := FormatChange(tt.f); got != tt.want {

@@ -125,7 +125,7 @@ func (j *judging) judgeAll(v *Verdict) {
 			j.notes = append(j.notes, note)
 			continue
 		}
-		if isE2E(c) && len(j.runs) > 0 {
+		if isE2E(c) && len(j.runs) > 0 && !j.failing(c) {
 			l := j.compareLengths(c.Stage, c.Scenario)
 			if l.differ {
 				j.standIn(v, c, l)
@@ -145,6 +145,13 @@ func (j *judging) judgeAll(v *Verdict) {
 		}
 		v.Findings = append(v.Findings, f)
 	}
+}
+
+// failing reports whether so many requests fail that a check has no number:
+// lengths of answers do not excuse that.
+func (j *judging) failing(c Check) bool {
+	m, ok := Lookup(c.Metric)
+	return ok && measure(m, j.now.scopes(c.Stage, c.Scenario).pooled).Censored != ""
 }
 
 // standIn puts TTFT and TPOT in the place of an E2E check.

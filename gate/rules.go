@@ -172,7 +172,7 @@ func (c comparison) needs(m Metric, limit float64) string {
 		if c.runs < 3 {
 			return fmt.Sprintf("more accepted runs (the baseline has %d): the spread between runs alone is wider than the distance to the limit, more load cannot decide it", c.runs)
 		}
-		return "nothing more load could give: the spread between runs alone is wider than the distance to the limit; a wider tolerance, or a live A/B"
+		return "a wider tolerance or a live A/B: the spread between runs alone is wider than the distance to the limit, so more load cannot decide it"
 	}
 	return roundsNeeded(c.rounds, half, distance, c.floor)
 }

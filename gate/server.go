@@ -42,7 +42,7 @@ var serverMetrics = []Metric{
 		ID: "spec_accepted_length", Title: "Speculative accepted length", Unit: Factor, Direction: HigherIsBetter, Scale: Log, Source: "server",
 		Formula: "1 + Δaccepted / Δdrafts: tokens a step, the speed-up against one token a step",
 		Names:   []string{loadtest.SpecAcceptedTokens, loadtest.SpecDrafts},
-		noun:    "Tokens per speculative step",
+		noun:    "The length accepted per speculative step",
 		compute: func(sc *scope) Value {
 			v := sc.counterRatio(loadtest.SpecAcceptedTokens, loadtest.SpecDrafts, 1, "no draft was made")
 			if v.V != nil {

@@ -103,12 +103,15 @@ func (j *judging) redWords(v *Verdict, allFailed bool) (headline, certainty stri
 		}
 	}
 	rounds := fmt.Sprintf("%s, %s", plural(max(lead.Rounds, 1), "round"), j.requestsWords())
-	interval := lead.FormatInterval()
+	interval, about := lead.FormatInterval(), ""
+	if len(bad) > 1 && lead.Metric != j.first(bad).Metric {
+		about = " (" + lead.label() + ")"
+	}
 	switch {
 	case lead.Certain && interval != "" && lead.Rule == "tolerance":
-		certainty = fmt.Sprintf("Not noise: %s, 95 %% interval %s.", rounds, interval)
+		certainty = fmt.Sprintf("Not noise%s: %s, 95 %% interval %s.", about, rounds, interval)
 	case lead.Certain:
-		certainty = fmt.Sprintf("Not noise: %s.", rounds)
+		certainty = fmt.Sprintf("Not noise%s: %s.", about, rounds)
 	case interval != "" && lead.Rule == "tolerance":
 		certainty = fmt.Sprintf("Not certain: %s, 95 %% interval %s reaches back within the limit.", rounds, interval)
 	default:
@@ -129,8 +132,16 @@ func (j *judging) redWords(v *Verdict, allFailed bool) (headline, certainty stri
 // sentences tells the findings, latencies first, a likely cause joined on.
 func (j *judging) sentences(bad []Finding) string {
 	var latencies, others, causes []Finding
-	slow := false
+	slow, censored := false, false
+	seen := map[string]bool{}
 	for _, f := range bad {
+		// A stand-in repeats a check, and failures censor every latency alike.
+		if seen[f.Metric+f.Stage+f.Scenario] || censored && f.Now.Censored != "" {
+			seen[f.Metric+f.Stage+f.Scenario] = true
+			continue
+		}
+		seen[f.Metric+f.Stage+f.Scenario] = true
+		censored = censored || f.Now.Censored != ""
 		switch {
 		case f.Unit == Milliseconds:
 			latencies = append(latencies, f)
@@ -158,7 +169,7 @@ func (j *judging) sentences(bad []Finding) string {
 		out = append(out, trimLimit(j.sentence(f))+", the likely cause.")
 		told++
 	}
-	if rest := len(bad) - told; rest == 1 {
+	if rest := len(latencies) + len(others) + len(causes) - told; rest == 1 {
 		out = append(out, "And 1 more check fails.")
 	} else if rest > 1 {
 		out = append(out, fmt.Sprintf("And %d more checks fail.", rest))
@@ -169,6 +180,16 @@ func (j *judging) sentences(bad []Finding) string {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+// first is the finding that the sentences begin with.
+func (j *judging) first(bad []Finding) Finding {
+	for _, f := range bad {
+		if f.Unit == Milliseconds {
+			return f
+		}
+	}
+	return bad[0]
 }
 
 func trimLimit(s string) string {
@@ -193,17 +214,21 @@ func (j *judging) sentence(f Finding) string {
 	if m.family == "" {
 		level = ""
 	}
+	is := "is"
+	if strings.HasSuffix(m.noun, "s") {
+		is = "are"
+	}
 	switch {
 	case f.Now.Censored != "":
 		sc := j.now.scopes(f.Stage, f.Scenario).pooled
 		sent, failed, _ := sc.counts()
 		return fmt.Sprintf("%s %s is above timeout: %s of %s requests failed (%s)", noun, level, FormatCount(failed), FormatCount(sent), failureSummary(sc))
 	case f.Rule == "veto":
-		return fmt.Sprintf("%s is %s, past the veto of %s", strings.TrimSpace(noun+" "+level), FormatMeasure(f.Unit, f.Now), limitText(f.Unit, *f.Check.Veto))
+		return fmt.Sprintf("%s %s %s, past the veto of %s", strings.TrimSpace(noun+" "+level), is, FormatMeasure(f.Unit, f.Now), limitText(f.Unit, *f.Check.Veto))
 	case f.Rule != "tolerance":
 		check := *f.Check
 		check.Tolerance = nil
-		return fmt.Sprintf("%s is %s (target %s)", strings.TrimSpace(noun+" "+level), FormatMeasure(f.Unit, f.Now), FormatAllowed(check, m))
+		return fmt.Sprintf("%s %s %s (target %s)", strings.TrimSpace(noun+" "+level), is, FormatMeasure(f.Unit, f.Now), FormatAllowed(check, m))
 	}
 	check := *f.Check
 	check.Max, check.Min, check.Veto = nil, nil, nil
@@ -216,7 +241,7 @@ func (j *judging) sentence(f Finding) string {
 	if f.Change.Kind == Relative && math.Abs(*f.Change.Value) >= 0.095 {
 		change = fixed(math.Abs(*f.Change.Value)*100, 0) + " % " + changeWord(f.Unit, *f.Change.Value)
 	}
-	return fmt.Sprintf("%s is %s (%s, %s)", noun, change, strings.TrimSpace(level+" "+pair), limit)
+	return fmt.Sprintf("%s %s %s (%s, %s)", noun, is, change, strings.TrimSpace(level+" "+pair), limit)
 }
 
 // valuePair writes two values with their unit once where it is the same:
@@ -299,7 +324,10 @@ func greenHeadline(findings []Finding) string {
 		}
 	}
 	if worst == nil {
-		return "Safe to promote. No check is worse than its baseline."
+		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Check != nil && f.Check.Tolerance != nil && f.Change != nil }) {
+			return "Safe to promote. No check is worse than its baseline."
+		}
+		return "Safe to promote. Every limit holds."
 	}
 	return fmt.Sprintf("Safe to promote. Worst: %s %s (%s allowed).", worst.Title, FormatChange(*worst), formatTolerance(*worst.Check.Tolerance, worst.Unit))
 }
