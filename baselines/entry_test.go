@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +210,28 @@ func FuzzReadEntry(f *testing.F) {
 		var corrupt *CorruptError
 		if !errors.As(err, &corrupt) || corrupt.Offset > int64(len(data)) {
 			t.Fatalf("%v is no sound CorruptError", err)
+		}
+	})
+}
+
+// What passes the hash is decoded: that must not panic either.
+func FuzzReadResult(f *testing.F) {
+	data, err := json.Marshal(sampleResult("chat-8b", "id"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, result []byte) {
+		var compact bytes.Buffer
+		if json.Compact(&compact, result) != nil {
+			return
+		}
+		file := fmt.Appendf(nil, `{"schema":%q,"key":{"name":"chat-8b","gpu":"2×NVIDIA H100","workload":"sha256:9f2c"},"id":"id",`+
+			`"recorded_at":"2026-12-01T05:00:00Z","conclusion":"green","sha256":%q,"result":%s}`, EntrySchema, sum(compact.Bytes()), result)
+		_, err := ReadEntry("f", file)
+		var corrupt *CorruptError
+		if err != nil && !errors.As(err, &corrupt) {
+			t.Fatalf("%v is no CorruptError", err)
 		}
 	})
 }

@@ -185,10 +185,12 @@ func (t *transport) backoff(attempt int) time.Duration {
 	return d/2 + time.Duration(t.jitter()*float64(d/2))
 }
 
-// finish hides an exhausted limit on an answer that came: the client would
-// refuse its next request without sending it, where waiting is our business.
+// finish hides an exhausted limit on an answer that goes to the caller: the
+// client would take any 403 for a refusal by rate and refuse its next request
+// without sending it, where telling and waiting are our business.
 func (t *transport) finish(resp *http.Response) *http.Response {
 	if resp != nil && resp.Header.Get("X-RateLimit-Remaining") == "0" {
+		resp.Header.Del("X-RateLimit-Remaining")
 		resp.Header.Del("X-RateLimit-Reset")
 	}
 	return resp
