@@ -13,7 +13,7 @@ import (
 // The canvas of one chart in SVG units, and the margins around the plot.
 const (
 	chartW, chartH               = 420.0, 230.0
-	plotL, plotR, plotT, plotB   = 52.0, 372.0, 14.0, 192.0
+	plotL, plotR, plotT, plotB   = 52.0, 360.0, 14.0, 192.0
 	labelSpace                   = 13.0
 	timeoutY                     = plotT - 4
 	intervalW, sparkW, sparkH    = 240.0, 200.0, 44.0
@@ -130,7 +130,8 @@ func axis(figures []gate.StageFigures, byLoad bool) (xs []float64, ticks []tick,
 		xs = append(xs, x)
 		text := strconv.Itoa(i + 1)
 		if byLoad {
-			text = strconv.FormatFloat(load(s), 'g', 4, 64)
+			text = loadLevel(s)
+			text = strings.TrimSuffix(strings.TrimSuffix(text, " achieved"), "/s")
 		}
 		if x-last >= 26 {
 			ticks = append(ticks, tick{x, text})

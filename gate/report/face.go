@@ -165,10 +165,11 @@ func headline(v *gate.Verdict) string {
 
 // Line says the verdict in one inert line for outputs, annotations and logs:
 // "red: TTFT P95 19.2 % slower (182 ms → 217 ms, 15 % allowed)". It is at most
-// 400 characters long, holds no line break and no workflow command, and is
-// never empty.
+// 400 characters long, never empty, and holds no line break, no workflow
+// command, and none of the characters that make a shell expand, quote, pipe or
+// redirect.
 func Line(v *gate.Verdict) string {
-	v = orZero(v)
+	v = prepared(v)
 	start := strings.ReplaceAll(conclusionOf(v).String(), "_", " ")
 	if v.Observing {
 		start = "would be " + start
@@ -205,13 +206,6 @@ func Line(v *gate.Verdict) string {
 // shellProof replaces what a shell would act on: workflows put the line into
 // scripts.
 var shellProof = strings.NewReplacer("`", "’", "'", "’", `"`, "”", "$", "§", `\`, "/", ";", ",", "&", "+", "|", "/", "<", "‹", ">", "›", "\r", " ", "\n", " ")
-
-func orZero(v *gate.Verdict) *gate.Verdict {
-	if v == nil {
-		return &gate.Verdict{}
-	}
-	return v
-}
 
 func orElse(texts ...string) string {
 	for _, s := range texts {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/org/llm-gate/gate"
+	"github.com/org/llm-gate/loadtest"
 )
 
 // changed names each difference of the subject: "vLLM 0.11.0 → 0.12.0".
@@ -173,11 +174,15 @@ func generatorText(v *gate.Verdict) string {
 		return "unfit: " + g.Unfit
 	case late != "":
 		return "fit (" + late + ")"
-	case g.HeapPeakMiB > 0 || g.CPURatio > 0:
+	case recorded(g):
 		return "fit (closed loop, no schedule to be late for)"
 	}
 	return "not recorded"
 }
+
+// recorded reports whether anything is known about the load generator: zeros
+// that nobody measured are not shown.
+func recorded(g loadtest.Health) bool { return g != loadtest.Health{} }
 
 // steps are the stages of the load by level where there are several, else the
 // rounds of the judged stage. byLoad tells which.
@@ -205,7 +210,7 @@ func load(s gate.StageFigures) float64 {
 func failuresText(s gate.StageFigures) string {
 	var parts []string
 	for _, o := range sortedOutcomes(s) {
-		if n := s.Outcomes[o]; n > 0 && o != "ok" {
+		if n := s.Outcomes[o]; n > 0 && o != loadtest.OK {
 			parts = append(parts, gate.FormatCount(n)+" "+string(o))
 		}
 	}

@@ -44,12 +44,12 @@ func lookOf(s gate.Status) look {
 	return look{"⚪", "??", "unknown", "grey"}
 }
 
-// findingTitle names a finding with its scenario and stage. It is not escaped.
+// findingTitle names a finding with its scenario and stage in one line.
 func findingTitle(f gate.Finding) string {
-	return orElse(f.Title, f.Metric, "unnamed check") + scope(f)
+	return plain(orElse(f.Title, f.Metric, "unnamed check"), 80) + scope(f)
 }
 
-func findingID(f gate.Finding) string { return orElse(f.Metric, f.Title, "?") + scope(f) }
+func findingID(f gate.Finding) string { return plain(orElse(f.Metric, f.Title, "?"), 80) + scope(f) }
 
 func scope(f gate.Finding) string {
 	s := ""

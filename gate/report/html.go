@@ -26,7 +26,7 @@ func HTML(w io.Writer, v *gate.Verdict) error {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
 	var b bytes.Buffer
-	if err := page.Execute(&b, pageOf(orZero(v))); err != nil {
+	if err := page.Execute(&b, pageOf(prepared(v))); err != nil {
 		return fmt.Errorf("draw the page: %w", err)
 	}
 	return write(w, b.Bytes())

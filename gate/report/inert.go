@@ -15,35 +15,37 @@ const zeroWidth = "\u200b"
 const (
 	nameLimit  = 120
 	proseLimit = 1000
+	longest    = 1 << 16 // bytes looked at
 )
 
 // plain returns s as one line of at most limit characters without anything
 // that a terminal or a log could take for an instruction: no control,
 // formatting or bidirectional characters, no line breaks, no workflow command.
 func plain(s string, limit int) string {
+	if len(s) > longest {
+		s = s[:longest]
+	}
 	var b strings.Builder
-	n, space := 0, false
+	space := false
 	for _, r := range s {
 		switch {
 		case unicode.IsSpace(r) || r == '\u2028' || r == '\u2029':
 			space = b.Len() > 0
 			continue
 		case unicode.Is(unicode.C, r) || r == '\u034f' || r == '\u3164':
-			continue // Cc, Cf (bidi, zero width, tags), Co, Cs
+			continue // control, formatting (bidi, zero width, tags), private use
 		}
 		if space {
 			b.WriteByte(' ')
-			n++
 			space = false
 		}
-		if n >= limit-1 && limit > 0 {
-			b.WriteRune('…')
-			break
-		}
 		b.WriteRune(r)
-		n++
 	}
-	return commands.Replace(commands.Replace(strings.TrimSpace(b.String())))
+	s = commands.Replace(commands.Replace(b.String()))
+	if utf8.RuneCountInString(s) > limit {
+		s = string([]rune(s)[:limit-1]) + "…"
+	}
+	return s
 }
 
 // commands defuses the two spellings of a workflow command of a runner's log.

@@ -26,7 +26,7 @@ func Markdown(w io.Writer, v *gate.Verdict) error { return MarkdownLimit(w, v, C
 // end and the report says so, the verdict is never dropped. It fails where not
 // even the verdict fits.
 func MarkdownLimit(w io.Writer, v *gate.Verdict, limit int) error {
-	v = orZero(v)
+	v = prepared(v)
 	doc := fullDocument(v)
 	if conclusionOf(v) == gate.Green && !v.Observing {
 		doc = shortDocument(v)

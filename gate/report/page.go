@@ -42,7 +42,7 @@ type page struct {
 }
 
 // fact is a name with a value, and an address where it links to one.
-type fact struct{ Name, Value, URL string }
+type fact struct{ Name, Value, URL, After string }
 
 type difference3 struct{ Field, Baseline, Now string }
 
@@ -152,7 +152,7 @@ func pageFacts(v *gate.Verdict) []fact {
 	var out []fact
 	add := func(name, value, address string) {
 		if value = plain(value, 120); value != "" {
-			out = append(out, fact{name, value, safeURL(address)})
+			out = append(out, fact{Name: name, Value: value, URL: safeURL(address)})
 		}
 	}
 	p := v.Provenance
@@ -190,9 +190,7 @@ func pageAgainst(v *gate.Verdict) []fact {
 	if n := len(v.Against.Runs); n > 0 {
 		newest := v.Against.Runs[0]
 		out = append(out, fact{Name: runsText(v) + ", newest", Value: plain(referenceName(newest), 60), URL: safeURL(newest.RunURL)})
-		if a := ago(v, newest.RecordedAt); a != "" {
-			out[0].Value += ", " + a
-		}
+		out[0].After = ago(v, newest.RecordedAt)
 	}
 	if a := v.Against.Anchor; a != nil {
 		out = append(out, fact{Name: "anchor", Value: plain(referenceName(*a), 60), URL: safeURL(a.RunURL)})
@@ -270,6 +268,9 @@ func keys[V any](m map[string]V) []string {
 }
 
 func generatorFacts(g loadtest.Health) []fact {
+	if !recorded(g) {
+		return nil
+	}
 	return []fact{
 		{Name: "Late sends, median", Value: millis(g.LateP50MS)},
 		{Name: "Late sends, P99", Value: millis(g.LateP99MS)},

@@ -142,6 +142,9 @@ func bare(v *float64) string {
 
 func generator(v *gate.Verdict) string {
 	g := v.Digest.Generator
+	if !recorded(g) {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString("| Late sends P50 | P99 | Max | Collections | Longest pause | CPU | Heap peak |\n|---:|---:|---:|---:|---:|---:|---:|\n")
 	b.WriteString(row(millis(g.LateP50MS), millis(g.LateP99MS), millis(g.LateMaxMS), fmt.Sprint(g.GCs),

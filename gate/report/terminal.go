@@ -32,7 +32,7 @@ const (
 
 // Terminal writes the verdict for a terminal or a log, the answer last.
 func Terminal(w io.Writer, v *gate.Verdict, opts TerminalOptions) error {
-	v = orZero(v)
+	v = prepared(v)
 	t := terminal{v: v, color: opts.Color, width: min(max(opts.Width, minWidth), maxWidth)}
 	if opts.Width <= 0 {
 		t.width = maxWidth
