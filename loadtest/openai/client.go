@@ -159,9 +159,12 @@ func (c *Client) setHeader() error {
 		c.secret(key)
 	}
 	for name, values := range c.options.Header {
+		if !isToken(name) {
+			return fmt.Errorf("header %q: want a name of letters, digits and hyphens", name)
+		}
 		name = http.CanonicalHeaderKey(name)
 		for _, value := range values {
-			if !fitsHeader(value) || !fitsHeader(name) || name == "" {
+			if !fitsHeader(value) {
 				return fmt.Errorf("header %q: its value holds a control character", name)
 			}
 			c.secret(value)
@@ -170,7 +173,7 @@ func (c *Client) setHeader() error {
 			}
 		}
 		if name == "Host" {
-			c.host = values[0]
+			c.host = strings.Join(values, "")
 			continue
 		}
 		h[name] = values
@@ -187,6 +190,15 @@ func (c *Client) secret(s string) {
 	}
 }
 
+// isToken reports whether s is a header name by RFC 9110.
+func isToken(s string) bool {
+	const special = "!#$%&'*+-.^_`|~"
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(special, r)
+	})
+}
+
+// fitsHeader reports whether s can be a header's value.
 func fitsHeader(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7F })
 }

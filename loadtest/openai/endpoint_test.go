@@ -56,6 +56,7 @@ func TestNewRefuses(t *testing.T) {
 		{Options{BaseURL: "http://h", CAFile: noPEM}, "no PEM certificate"},
 		{Options{BaseURL: "http://h", APIKey: "topsecret\n"}, "API key: it holds a control character"},
 		{Options{BaseURL: "http://h", Header: http.Header{"X-A": {"topsecret\r\nb"}}}, `header "X-A"`},
+		{Options{BaseURL: "http://h", Header: http.Header{"X A": {"b"}}}, `header "X A": want a name`},
 	} {
 		_, err := New(c.o)
 		var refused *RefusedError

@@ -47,6 +47,9 @@ type Info struct {
 const (
 	// probeTime bounds one question about health, models or settings.
 	probeTime = 10 * time.Second
+	// completionTime bounds one try at the first completion: engines may compile
+	// for minutes, but a request can also hang for good.
+	completionTime = 5 * time.Minute
 	// faultTries is how often a server may answer with a fault that waiting
 	// seldom mends (a 500, a broken stream) before it counts as not ready.
 	faultTries = 3
@@ -185,6 +188,8 @@ func (c *Client) tryCompletion(ctx context.Context, exact bool) attempt {
 		path = "/v1/completions"
 	}
 	a := attempt{url: c.endpoint.at(path)}
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
 	var reply loadtest.Reply
 	err := c.Do(ctx, &loadtest.Request{
 		Messages:    []loadtest.Message{{Role: "user", Content: "Say hello."}},

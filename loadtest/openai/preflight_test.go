@@ -330,3 +330,23 @@ func TestPreflightLearns(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// FuzzModels: no list of models makes the checks of a name panic, and every
+// listed model answers to its own name.
+func FuzzModels(f *testing.F) {
+	f.Add([]byte(oneModel), "llama")
+	f.Add([]byte(`{"data":[{"id":"\u0000"},null,{}]}`), "")
+	f.Fuzz(func(t *testing.T, list []byte, wanted string) {
+		models, err := parseModels(http.StatusOK, list)
+		if err != nil {
+			return
+		}
+		for _, m := range models {
+			if m.ID == "" || !m.is(m.ID) {
+				t.Errorf("model %+v does not answer to its name", m)
+			}
+		}
+		nearest(wanted, models)
+		names(models)
+	})
+}
