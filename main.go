@@ -1,3 +1,28 @@
+// Command llm-gate says whether a preview deployment of a large language model
+// is fit to replace what runs now.
 package main
 
-func main() {}
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/org/llm-gate/gate/cli"
+)
+
+func main() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		sig := <-signals
+		cancel(fmt.Errorf("interrupted by %v", sig))
+		<-signals // a second one means now
+		os.Exit(3)
+	}()
+	os.Exit(cli.Main(ctx, os.Args[1:], cli.Env{
+		Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+	}))
+}
