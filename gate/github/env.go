@@ -68,6 +68,14 @@ type Env struct {
 	Workspace, RunnerTemp string
 }
 
+// OnDefaultBranch reports that the judged commit stands on the repository's
+// default branch by what the event says; false where it does not say. A
+// deployment of a preview is no pull request's by its event, but it is not on
+// the default branch either.
+func (e Env) OnDefaultBranch() bool {
+	return e.DefaultBranch != "" && !e.ForPullRequest && !e.Fork && strings.TrimPrefix(e.Ref, "refs/heads/") == e.DefaultBranch
+}
+
 var commitSHA = regexp.MustCompile(`^[0-9a-f]{40}(?:[0-9a-f]{24})?$`)
 
 // FromEnv reads the environment through getenv (os.Getenv) and the file that

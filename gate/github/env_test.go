@@ -130,6 +130,25 @@ func TestFromEnvCases(t *testing.T) {
 	}
 }
 
+func TestOnDefaultBranch(t *testing.T) {
+	for _, test := range []struct {
+		env  Env
+		want bool
+	}{
+		{Env{Ref: "refs/heads/main", DefaultBranch: "main"}, true},
+		{Env{Ref: "main", DefaultBranch: "main"}, true},
+		{Env{Ref: "preview", DefaultBranch: "main"}, false},
+		{Env{Ref: "refs/tags/main", DefaultBranch: "main"}, false},
+		{Env{Ref: "main", DefaultBranch: "main", Fork: true}, false},
+		{Env{Ref: "main", DefaultBranch: "main", ForPullRequest: true}, false},
+		{Env{}, false},
+	} {
+		if got := test.env.OnDefaultBranch(); got != test.want {
+			t.Errorf("%+v: %v, want %v", test.env, got, test.want)
+		}
+	}
+}
+
 func TestFromEnvErrors(t *testing.T) {
 	if _, err := FromEnv(func(string) string { return "" }); !errors.Is(err, ErrNotActions) {
 		t.Errorf("outside Actions: %v, want ErrNotActions", err)

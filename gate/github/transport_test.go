@@ -206,7 +206,7 @@ func TestRetriesEndWithTheContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) && Status(err) != 500 { // the answer may win
 		t.Errorf("got %v, want Canceled", err)
 	}
-	if at.total() != 0 || len(s.Requests()) != 1 {
+	if at.total() != 0 || len(s.Requests()) > 1 {
 		t.Errorf("slept %v, %d requests after the end", at.total(), len(s.Requests()))
 	}
 }

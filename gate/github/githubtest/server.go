@@ -62,7 +62,7 @@ type Answer struct {
 }
 
 // Fault decides whether a request goes wrong; nil lets it through. It is
-// called for one request at a time.
+// called for one request at a time and must not call the server.
 type Fault func(*http.Request) *Answer
 
 // New starts a server that ends with the test and fails it by every problem.
