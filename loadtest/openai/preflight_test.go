@@ -228,8 +228,10 @@ func TestPreflightNotReady(t *testing.T) {
 			if !errors.As(err, &notReady) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.url) || notReady.Last == nil {
 				t.Errorf("%v, want not ready with %q and %q", err, c.url, c.want)
 			}
-			if c.timeout > 0 && (len(said) == 0 || !strings.Contains(said[0], c.url)) {
-				t.Errorf("progress %q", said)
+			for _, s := range said { // on a slow machine the first attempt may outlast the timeout: then none
+				if !strings.Contains(s, c.url) {
+					t.Errorf("progress %q, want it to name %s", s, c.url)
+				}
 			}
 		})
 	}

@@ -82,6 +82,9 @@ func (r *reader) reset(src io.Reader, limit int) {
 	if cap(data) > keepSize {
 		data = nil
 	}
+	if cap(name) > keepSize {
+		name = nil
+	}
 	if buf == nil {
 		buf = make([]byte, readSize)
 	}
