@@ -126,7 +126,7 @@ build() (
 	'' | *[!0-9A-Za-z._-]*) ;;
 	*) flags="$flags -X github.com/org/llm-gate/gate/cli.version=$1" ;;
 	esac
-	set -- -trimpath -ldflags "$flags" -o "$WORK/llm-gate" .
+	set -- -ldflags "$flags" -o "$WORK/llm-gate" .
 	# Git refuses the checkout of another user, and go build with it.
 	git status --porcelain >/dev/null 2>&1 || set -- -buildvcs=false "$@"
 	CGO_ENABLED=0 GOWORK=off go build "$@" >&2
