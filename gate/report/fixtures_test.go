@@ -68,7 +68,7 @@ func red() *gate.Verdict {
 		Conclusion: gate.Red, Blocked: true, ExitCode: 1,
 		Headline:  "First token is 19 % slower (P95 182 → 217 ms, limit +15 %). Prefix-cache hits fell 71 % → 52 %, the likely cause.",
 		Certainty: "Not noise: 4 rounds, 6,400 requests, 95 % interval +16 … +22 %.",
-		Next:      []string{"check the block size, or a maintainer comments `/llm-gate override REASON`"},
+		Next:      []string{"check the block size; if this is meant, accept it with `llm-gate baseline promote`"},
 		Findings: []gate.Finding{
 			latency("ttft_p95", "TTFT P95", 182, 217, .161, .224, gate.Fail),
 			latency("tpot_p95", "TPOT P95", 9.1, 9.2, -.004, .026, gate.Pass),

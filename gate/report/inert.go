@@ -64,7 +64,7 @@ func prose(s string) string {
 	}
 	for i, part := range parts {
 		if i%2 == 0 {
-			parts[i] = escapeInner(part, i == 0)
+			parts[i] = escapeInner(part, i == 0, `\`)
 		} else {
 			parts[i] = code(part)
 		}
@@ -72,11 +72,16 @@ func prose(s string) string {
 	return strings.Join(parts, "")
 }
 
-func escapeMarkdown(s string) string { return escapeInner(s, true) }
+func escapeMarkdown(s string) string { return escapeInner(s, true, `\`) }
+
+// summary returns s as inert text for a <summary>, where GitHub reads HTML and
+// no Markdown, but still looks for mentions and links.
+func summary(s string) string { return escapeInner(plain(s, proseLimit), false, "") }
 
 // escapeInner escapes s, which plain made one line. opens says that it may
-// stand at the start of a block, where lists and headings are recognised.
-func escapeInner(s string, opens bool) string {
+// stand at the start of a block, where lists and headings are recognised; escape
+// is what stands before a character of Markdown's.
+func escapeInner(s string, opens bool, escape string) string {
 	var b strings.Builder
 	for i, r := range s {
 		rest := s[i+utf8.RuneLen(r):]
@@ -88,11 +93,11 @@ func escapeInner(s string, opens bool) string {
 		case '>':
 			b.WriteString("&gt;")
 		case '@', '#':
-			b.WriteByte('\\')
+			b.WriteString(escape)
 			b.WriteRune(r)
 			b.WriteString(zeroWidth)
 		case '\\', '`', '*', '_', '[', ']', '~', '|', '$':
-			b.WriteByte('\\')
+			b.WriteString(escape)
 			b.WriteRune(r)
 		case ':':
 			b.WriteRune(r)

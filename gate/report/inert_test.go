@@ -160,6 +160,9 @@ func FuzzInert(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) {
 		checkLine(t, "plain", in, plain(in, 80))
 		checkInert(t, "markdown", in, markdown(in))
+		if out := summary(in); raw.MatchString(out) || mention.MatchString(out) || issue.MatchString(out) || address.MatchString(out) {
+			t.Errorf("summary(%q) = %q is live", in, out)
+		}
 		if out := code(in); !strings.HasPrefix(out, "`") {
 			checkInert(t, "code", in, out)
 		} else if strings.ContainsAny(out[1:len(out)-1], "`|<>@") {

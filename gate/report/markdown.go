@@ -117,7 +117,7 @@ func shortDocument(v *gate.Verdict) document {
 	d.pieces = append(d.pieces, table(v)...)
 	d.pieces = append(d.pieces, context(v)...)
 	for _, s := range sections(v) {
-		d.pieces = append(d.pieces, "\n#### "+s.title+"\n"+s.body)
+		d.pieces = append(d.pieces, "\n#### "+markdown(s.title)+"\n"+s.body)
 	}
 	return d
 }
@@ -148,7 +148,7 @@ func fullDocument(v *gate.Verdict) document {
 	}
 	d.pieces = append(d.pieces, context(v)...)
 	for _, s := range sections(v) {
-		d.pieces = append(d.pieces, "\n<details><summary>"+s.title+"</summary>\n"+s.body+endBlock)
+		d.pieces = append(d.pieces, "\n<details><summary>"+summary(s.title)+"</summary>\n"+s.body+endBlock)
 	}
 	return d
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/org/llm-gate/gate"
 )
 
-// section is one collapsed part of the Markdown report. The title is inert
-// HTML and Markdown at once, the body Markdown.
+// section is one collapsed part of the Markdown report: a title that is not
+// escaped, and a body in Markdown.
 type section struct{ title, body string }
 
 // sections returns the parts that hold something, the most asked for first.
@@ -27,7 +27,7 @@ func sections(v *gate.Verdict) []section {
 		title = "Latency by load level"
 	}
 	add(title, latencies(figures, byLoad))
-	add("Load generator: "+markdown(generatorText(v)), generator(v))
+	add("Load generator: "+generatorText(v), generator(v))
 	add(policyTitle(v), policy(v))
 	add("Reproduce", reproduce(v))
 	return out
@@ -155,7 +155,7 @@ func generator(v *gate.Verdict) string {
 func policyTitle(v *gate.Verdict) string {
 	title := "Policy"
 	if v.Policy.Source != "" {
-		title += ": " + markdown(v.Policy.Source)
+		title += ": " + v.Policy.Source
 	}
 	return title
 }
