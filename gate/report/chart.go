@@ -73,7 +73,7 @@ func charts(figures []gate.StageFigures, byLoad bool) []chart {
 		add(kind.title+" (ms)", gate.Milliseconds, curves...)
 	}
 	tokens, achieved, offered := curve{name: "tok/s", class: "s1"}, curve{name: "sent", class: "s1"}, curve{name: "offered", class: "s0"}
-	measured, little := curve{name: "measured", class: "s1"}, curve{name: "Little", class: "s0"}
+	measured, little := curve{name: "actual", class: "s1"}, curve{name: "Little", class: "s0"}
 	for _, s := range figures {
 		tokens.y = append(tokens.y, s.OutputTokensPerS)
 		achieved.y, offered.y = append(achieved.y, &s.AchievedPerS), append(offered.y, s.OfferedPerS)
