@@ -142,6 +142,9 @@ func brief(err error) error {
 // validateAnswer validates what the fake answers. Successes must be described;
 // of errors, those that are.
 func (c *call) validateAnswer(rec *httptest.ResponseRecorder) error {
+	if strings.HasPrefix(rec.Header().Get("Content-Type"), rawMedia) {
+		return nil
+	}
 	input := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: c.input, Status: rec.Code, Header: rec.Header(),
 		Options: &openapi3filter.Options{IncludeResponseStatus: rec.Code < 400},

@@ -284,6 +284,9 @@ func getBlob(c *exchange) (int, any, error) {
 	if !ok {
 		return 0, nil, notFound
 	}
+	if accept := c.request.Header.Get("Accept"); strings.HasPrefix(accept, "application/vnd.github") && strings.Contains(accept, "raw") {
+		return http.StatusOK, raw(data), nil
+	}
 	// GitHub breaks base64 into lines.
 	encoded := base64.StdEncoding.EncodeToString(data)
 	var lines strings.Builder

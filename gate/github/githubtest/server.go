@@ -265,6 +265,12 @@ func (s *Server) carryOut(rec *httptest.ResponseRecorder, r *http.Request, call 
 	writeJSON(rec, status, answer)
 }
 
+// raw is an answer that is a file itself, in the media type rawMedia, which
+// the description does not cover.
+type raw []byte
+
+const rawMedia = "application/vnd.github.raw"
+
 // apiError is an answer that is no success.
 type apiError struct {
 	status  int
@@ -298,6 +304,12 @@ func writeError(w http.ResponseWriter, err error) {
 func writeJSON(w http.ResponseWriter, status int, answer any) {
 	if status == http.StatusNoContent {
 		w.WriteHeader(status)
+		return
+	}
+	if data, ok := answer.(raw); ok {
+		w.Header().Set("Content-Type", rawMedia+"; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = w.Write(data)
 		return
 	}
 	data, err := json.Marshal(answer)
