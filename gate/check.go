@@ -155,7 +155,7 @@ func (j *judging) tolerance(c Check, m Metric, cmp comparison) (p part, compared
 // cap keeps a pass from resting on too little: a judged stage of one round, or
 // rounds without a value.
 func (j *judging) cap(c Check, m Metric, cand series, p part) part {
-	if p.status != Pass || m.census || m.binomial || cand.pooled.V == nil {
+	if p.status != Pass || m.census || cand.pooled.V == nil {
 		return p
 	}
 	gaps := cand.gaps()
@@ -165,7 +165,7 @@ func (j *judging) cap(c Check, m Metric, cand series, p part) part {
 	switch {
 	case gaps != "":
 		return part{Undecided, p.rule, p.reason + ", but " + gaps, false, "a run whose rounds all have a value"}
-	case c.Stage == "" && cand.planned < 2:
+	case c.Stage == "" && cand.planned < 2 && !m.binomial:
 		return part{Undecided, p.rule, p.reason + ", but of one round: its spread is not known", false, "at least 2 rounds"}
 	}
 	return p

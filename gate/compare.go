@@ -84,10 +84,35 @@ func unfitForJudging(res *loadtest.Result) []string {
 			out = append(out, fmt.Sprintf("the load generator was unfit in %s, so the figures are not the server's: %s", s.Segment.Label(), s.Generator.Unfit))
 		}
 	}
+	if own, all := ownFailures(segments); float64(own) > ownFailureShare*float64(all) {
+		out = append(out, fmt.Sprintf("%s of %s requests failed on the load generator's own machine or were never sent", FormatCount(own), FormatCount(all)))
+	}
 	if len(segments) == 0 && res.Incomplete == "" {
 		out = append(out, "the run has no judged round")
 	}
 	return out
+}
+
+// ownFailureShare is the share of requests that this machine may fail to send
+// before the load is no longer the one that was asked for.
+const ownFailureShare = 0.05
+
+// ownFailures counts the requests that stand on neither side of the error rate,
+// of all.
+func ownFailures(segments []*loadtest.SegmentResult) (own, all int64) {
+	for _, s := range segments {
+		if s.Total == nil {
+			continue
+		}
+		for o, n := range s.Total.Outcomes {
+			n = min(max(n, 0), 1<<40)
+			all += n
+			if !o.Counted() {
+				own += n
+			}
+		}
+	}
+	return own, all
 }
 
 // history is what of the accepted runs can be compared with.

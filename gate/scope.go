@@ -114,8 +114,9 @@ func mergeFigures(into *loadtest.Figures, f *loadtest.Figures) {
 		into.E2E, into.E2EService = &loadtest.Histogram{}, &loadtest.Histogram{}
 		into.Errors = map[loadtest.Outcome][]string{}
 	}
+	const most = 1 << 40 // a count beyond it is no count, and sums must not overflow
 	for o, n := range f.Outcomes {
-		into.Outcomes[o] += max(n, 0)
+		into.Outcomes[o] += min(max(n, 0), most)
 	}
 	for o, details := range f.Errors {
 		into.Errors[o] = append(into.Errors[o], details...)

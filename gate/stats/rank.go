@@ -47,7 +47,7 @@ func RankBounds(p float64, n int64, conf float64) (low, high int64) {
 func searchLast(n int64, ok func(int64) bool) int64 {
 	lo, hi := int64(0), n
 	for lo < hi {
-		mid := lo + (hi-lo+1)/2
+		mid := hi - (hi-lo)/2
 		if ok(mid) {
 			lo = mid
 		} else {
