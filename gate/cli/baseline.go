@@ -75,13 +75,8 @@ func (a *app) baselineCommand() *cobra.Command {
 a pull request's enter on their own; promote puts one in by hand.`,
 		Example: `  llm-gate baseline list --baseline-dir baselines
   llm-gate baseline promote llm-gate-out/result.json --baseline-dir baselines --name chat-8b --reason "new GPU"`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q of baseline: want list, show, promote or verify", args[0])
-			}
-			return cmd.Help()
-		},
-		Args: cobra.ArbitraryArgs,
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.baselineList(), a.baselineShow(), a.baselinePromote(), a.baselineVerify())
 	return cmd

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -110,6 +111,8 @@ what was asked · 3 not judged, interrupted, or an unreadable baseline.`,
   llm-gate demo`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
+		Args:              knownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.setUpLog() },
 	}
 	flags := root.PersistentFlags()
@@ -127,6 +130,19 @@ what was asked · 3 not judged, interrupted, or an unreadable baseline.`,
 		refuseArguments(cmd)
 	}
 	return root
+}
+
+// knownCommand refuses a subcommand that is none and names the nearest.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	hint := "see: " + cmd.CommandPath() + " --help"
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usagef("unknown command %q of %s: %s", args[0], cmd.CommandPath(), hint)
 }
 
 // refuseArguments makes a wrong number of arguments a usage error.

@@ -33,10 +33,11 @@ cache is off (red). It needs no network and no GPU.`,
 const demoConfig = `version: 1
 name: demo
 load:
-  rate: 40/s
+  rate: 60/s
   rounds: 3
   length: 4s
   warmup: 32
+  late_limit: 200ms     # a demonstration also runs on busy machines
   prompts: {input: 256, output: 48, shared_prefix: 50%, groups: 8}
 checks:
   ttft_p95: {tolerance: 30%}

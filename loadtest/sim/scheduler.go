@@ -84,6 +84,11 @@ func (s *scheduler) begin(now time.Duration) (end time.Duration, ok bool) {
 	if len(s.running) == 0 && len(s.waiting) == 0 {
 		return 0, false
 	}
+	// A loop that runs late begins steps in the past: none takes in a request
+	// that had not arrived yet.
+	if len(s.running) == 0 {
+		now = max(now, s.waiting[0].arrived)
+	}
 	budget := s.cfg.PrefillBudget
 	decoding := 0
 	preempted := false
@@ -119,7 +124,7 @@ func (s *scheduler) begin(now time.Duration) (end time.Duration, ok bool) {
 			decoding++
 		}
 	}
-	for !preempted && budget > 0 && len(s.waiting) > 0 && len(s.running) < s.cfg.MaxRunning {
+	for !preempted && budget > 0 && len(s.waiting) > 0 && s.waiting[0].arrived <= now && len(s.running) < s.cfg.MaxRunning {
 		n := s.admit(s.waiting[0], now, budget)
 		if n == 0 {
 			break
@@ -167,7 +172,7 @@ func (s *scheduler) admit(q *sequence, now time.Duration, budget int) int {
 	s.running = append(s.running, q)
 	if !q.admitted {
 		q.admitted = true
-		q.scheduled = max(now, q.arrived)
+		q.scheduled = now
 		q.hits = cached
 		if s.cfg.PrefixCache {
 			s.stats.prefixQueries += uint64(len(q.prompt))
