@@ -51,7 +51,10 @@ func EquivalentMeans(a, b Sample, margin, conf float64) Equivalence {
 	if variance > 1e-18 {
 		x, y := va, ratio*ratio*vb
 		df := (x + y) * (x + y) / (x*x/float64(a.N-1) + y*y/float64(b.N-1))
-		out.Ratio = around(ratio-1, variance, df, conf)
+		if !(df >= 1) { // sums that do not belong together
+			return Equivalence{}
+		}
+		out.Ratio = around(ratio-1, variance, math.Min(df, 1e6), conf)
 	}
 	out.Equivalent = out.Ratio.Low >= -margin && out.Ratio.High <= margin
 	return out
