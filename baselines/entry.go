@@ -160,19 +160,6 @@ func judgeable(r *loadtest.Result) error {
 	return nil
 }
 
-// Admissible reports why a run does not enter its history on its own: it is
-// nil for a complete, fit run that was judged Green or First and is not a pull
-// request's. forPullRequest is true for runs of commits that are not merged.
-func Admissible(r *loadtest.Result, conclusion string, forPullRequest bool) error {
-	switch {
-	case conclusion != Green && conclusion != First:
-		return fmt.Errorf("the verdict is %s, not green", conclusion)
-	case forPullRequest || r.Provenance.PullRequest != 0:
-		return errors.New("the run is a pull request's")
-	}
-	return judgeable(r)
-}
-
 func sum(data []byte) string {
 	h := sha256.Sum256(data)
 	return hex.EncodeToString(h[:])

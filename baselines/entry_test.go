@@ -166,34 +166,6 @@ func TestWhatCanBeNoBaseline(t *testing.T) {
 	}
 }
 
-func TestAdmissible(t *testing.T) {
-	whole := sampleResult("chat", "id")
-	pull := sampleResult("chat", "id")
-	pull.Provenance.PullRequest = 7
-	cut := sampleResult("chat", "id")
-	cut.Incomplete = "SIGTERM"
-	for _, test := range []struct {
-		name       string
-		result     *loadtest.Result
-		conclusion string
-		pull       bool
-		want       bool
-	}{
-		{"green", whole, Green, false, true},
-		{"first", whole, First, false, true},
-		{"yellow", whole, "yellow", false, false},
-		{"red", whole, "red", false, false},
-		{"not judged", whole, "not_judged", false, false},
-		{"of a pull request", whole, Green, true, false},
-		{"of a pull request by its result", pull, Green, false, false},
-		{"incomplete", cut, Green, false, false},
-	} {
-		if err := Admissible(test.result, test.conclusion, test.pull); (err == nil) != test.want {
-			t.Errorf("%s: %v, want admitted = %v", test.name, err, test.want)
-		}
-	}
-}
-
 func FuzzReadEntry(f *testing.F) {
 	data := encoded(f)
 	f.Add(data)

@@ -55,13 +55,9 @@ func (m *measurement) prepare() (err error) {
 	if err := writable(m.flags.out); err != nil {
 		return usagef("--out: %w", err)
 	}
-	header := http.Header{}
-	for name, value := range m.cfg.Target.Headers {
-		header.Set(name, value.Reveal())
-	}
 	m.client, err = openai.New(openai.Options{
 		BaseURL: m.cfg.Target.URL, API: m.cfg.Target.API, Model: m.cfg.Target.Model,
-		APIKey: m.cfg.Target.APIKey.Reveal(), Header: header, CAFile: m.cfg.Target.CAFile,
+		APIKey: m.cfg.Target.APIKey.Reveal(), Header: m.header(), CAFile: m.cfg.Target.CAFile,
 	})
 	return err
 }
@@ -82,6 +78,7 @@ func writable(dir string) error {
 func (m *measurement) ready(ctx context.Context) (err error) {
 	m.info, err = m.client.Preflight(ctx, openai.PreflightOptions{
 		ReadyTimeout: m.cfg.Target.ReadyTimeout,
+		ExactOutput:  m.cfg.Load.Prompts.File == "", // what synthetic prompts will ask for
 		Progress:     func(text string) { m.app.log.Info("waiting   " + text) },
 	})
 	if err != nil {
@@ -90,10 +87,7 @@ func (m *measurement) ready(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	if err := m.openSource(ctx); err != nil {
-		return err
-	}
-	return nil
+	return m.openSource(ctx)
 }
 
 // openSource opens the source of server metrics and reads it once. A page that
@@ -128,35 +122,24 @@ func (m *measurement) openSource(ctx context.Context) error {
 }
 
 func (m *measurement) connectSource(ctx context.Context, metrics config.Metrics) (loadtest.Source, loadtest.Samples, error) {
+	roots, err := m.rootCAs()
+	if err != nil {
+		return nil, loadtest.Samples{}, err
+	}
 	if metrics.PrometheusURL != "" {
-		prom, err := telemetry.NewPrometheus(telemetry.PrometheusOptions{URL: metrics.PrometheusURL, Match: metrics.PrometheusMatch})
+		prom, err := telemetry.NewPrometheus(telemetry.PrometheusOptions{URL: metrics.PrometheusURL, Match: metrics.PrometheusMatch, RootCAs: roots})
 		if err != nil {
 			return nil, loadtest.Samples{}, err
 		}
 		samples, err := prom.Probe(ctx)
 		return prom, samples, err
 	}
-	pages := metrics.Pages
-	opts := telemetry.ScrapeOptions{}
-	if metrics.Auto {
-		pages = []string{metricsPage(m.cfg.Target.URL)}
-		opts.Header = http.Header{}
-		for name, value := range m.cfg.Target.Headers {
-			opts.Header.Set(name, value.Reveal())
-		}
-		if key := m.cfg.Target.APIKey.Reveal(); key != "" {
+	pages, opts := metrics.Pages, telemetry.ScrapeOptions{RootCAs: roots}
+	if metrics.Auto { // the target's own page, behind the same door
+		pages, opts.Header = []string{metricsPage(m.cfg.Target.URL)}, m.header()
+		if key := m.cfg.Target.APIKey.Reveal(); key != "" && opts.Header.Get("Authorization") == "" {
 			opts.Header.Set("Authorization", "Bearer "+key)
 		}
-	}
-	if m.cfg.Target.CAFile != "" {
-		pem, err := os.ReadFile(m.cfg.Target.CAFile)
-		if err != nil {
-			return nil, loadtest.Samples{}, fmt.Errorf("read CA file: %w", err)
-		}
-		if opts.RootCAs, err = x509.SystemCertPool(); err != nil {
-			opts.RootCAs = x509.NewCertPool()
-		}
-		opts.RootCAs.AppendCertsFromPEM(pem) // New has refused a file without certificates
 	}
 	scrape, err := telemetry.NewScrape(pages, opts)
 	if err != nil {
@@ -164,6 +147,33 @@ func (m *measurement) connectSource(ctx context.Context, metrics config.Metrics)
 	}
 	samples, err := scrape.Probe(ctx)
 	return scrape, samples, err
+}
+
+// header is what goes with every request to the target.
+func (m *measurement) header() http.Header {
+	header := http.Header{}
+	for name, value := range m.cfg.Target.Headers {
+		header.Set(name, value.Reveal())
+	}
+	return header
+}
+
+// rootCAs are the authorities to trust: the system's and the CA file's; nil
+// where there is no file.
+func (m *measurement) rootCAs() (*x509.CertPool, error) {
+	if m.cfg.Target.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(m.cfg.Target.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("read CA file: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	roots.AppendCertsFromPEM(pem) // the client has refused a file without certificates
+	return roots, nil
 }
 
 // metricsPage is the page beside the API: TARGET/metrics, without a /v1.

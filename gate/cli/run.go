@@ -49,7 +49,7 @@ LLM_GATE_FAIL_ON. A flag wins over its variable, that over the config.`,
 	s.StringVar(&f.baselineDir, "baseline-dir", "", "folder of baselines (default: a branch within GitHub Actions, "+defaultBaselineDir+" elsewhere)")
 	s.StringVar(&f.failOn, "fail-on", "", "what fails: red, yellow or never (observe)")
 	s.StringVar(&f.notJudged, "not-judged", "", "what a run that cannot be judged does: block or warn")
-	s.StringVar(&f.record, "record", "auto", "whether the run may become a baseline: auto (not a pull request's), always or never")
+	s.StringVar(&f.record, "record", "auto", "whether the run may become a baseline: auto (a green run of the default branch or started by hand), always or never")
 	s.StringVar(&f.tokenEnv, "token-env", "LLM_GATE_TOKEN", "environment variable that holds the GitHub token, before GITHUB_TOKEN")
 	return cmd
 }
@@ -211,7 +211,9 @@ func (g *gating) capacity(ctx context.Context) error {
 // autoShare of the capacity is what rate: auto means.
 const autoShare = 0.7
 
-// mayRecord reports whether this run may become a baseline.
+// mayRecord reports whether this run may become a baseline. Within Actions
+// these are runs of the default branch and those that a person started: the
+// event of a preview's deployment does not say that it is a pull request's.
 func (g *gating) mayRecord() bool {
 	switch g.flags.record {
 	case "always":
@@ -219,7 +221,14 @@ func (g *gating) mayRecord() bool {
 	case "never":
 		return false
 	}
-	return !g.around.env.ForPullRequest
+	env := g.around.env
+	if !g.around.actions {
+		return true
+	}
+	if env.ForPullRequest || env.Fork {
+		return false
+	}
+	return env.OnDefaultBranch() || env.Event == "workflow_dispatch" || env.Event == "schedule"
 }
 
 // unjudged is the verdict where there is nothing to judge.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/org/llm-gate/baselines"
@@ -86,11 +85,4 @@ func capacity(ctx context.Context, store baselines.Store, name string) (*float64
 		return nil, err
 	}
 	return entry.Result.CapacityPerS, nil
-}
-
-// isCorrupt reports whether the store holds something unreadable: never the
-// same as holding nothing.
-func isCorrupt(err error) bool {
-	var corrupt *baselines.CorruptError
-	return errors.As(err, &corrupt)
 }
