@@ -173,7 +173,7 @@ func TestSituations(t *testing.T) {
 			name:      "other workload",
 			candidate: func(b *build) { b.edit = func(r *loadtest.Result) { r.Conditions.Workload = "w2" } }, history: nil,
 			input:      func(in *Input) { in.Elsewhere, in.MayRecord = accepted(2), true },
-			conclusion: NotJudged, exit: 3, says: []string{"workload w1 → w2"},
+			conclusion: NotJudged, exit: 3, says: []string{"workload synthetic (w1) → synthetic (w2)"},
 		},
 		{
 			name:      "other cache state",

@@ -113,9 +113,6 @@ func (v *Verdict) conclude(reasons []string, interrupted bool) {
 		v.Conclusion = Yellow
 	}
 	v.settle(interrupted)
-	if v.Headline == "" && len(reasons) > 0 {
-		v.Headline = "Not judged: " + reasons[0] + "."
-	}
 }
 
 // settle derives the exit code from the conclusion (SPEC §5).

@@ -9,6 +9,16 @@ import (
 	"github.com/org/llm-gate/loadtest"
 )
 
+// workloadWords is the load in words with its hash, which alone tells two loads
+// apart that read alike.
+func workloadWords(r *loadtest.Result) string {
+	hash := fmt.Sprintf("%.8s", r.Conditions.Workload)
+	if r.Workload == "" {
+		return hash
+	}
+	return r.Workload + " (" + hash + ")"
+}
+
 // differences lists the conditions in which two results differ.
 func differences(base, now *loadtest.Result) []Difference {
 	var out []Difference
@@ -19,7 +29,9 @@ func differences(base, now *loadtest.Result) []Difference {
 	}
 	add("schema", base.Schema, now.Schema)
 	a, b := base.Conditions, now.Conditions
-	add("workload", a.Workload, b.Workload)
+	if a.Workload != b.Workload {
+		add("workload", workloadWords(base), workloadWords(now))
+	}
 	add("api", a.API, b.API)
 	add("cache_state", a.CacheState, b.CacheState)
 	add("gpu_model", a.GPUModel, b.GPUModel)

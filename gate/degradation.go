@@ -32,7 +32,7 @@ func (d Degradation) normalised() Degradation {
 // rate in percent. Without a design value it is relative to the accepted runs:
 // r = achieved / their throughput, p99 rescaled so that theirs is 120 ms. nil
 // where neither is there or a part is missing.
-func (j *judging) degradation(notes *[]string) *Score {
+func (j *judging) degradation() *Score {
 	d := j.in.Policy.Degradation
 	achieved := j.figure("request_throughput")
 	if peak := j.figure("peak_throughput"); d.DesignThroughputPerS > 0 && peak.now.V != nil {
@@ -73,9 +73,6 @@ func (j *judging) degradation(notes *[]string) *Score {
 		return nil
 	}
 	s.Warn = s.Warn || s.Value > s.WarnAbove
-	if s.Warn {
-		*notes = append(*notes, "Early warning: the degradation score is "+number(s.Value)+", above "+short(s.WarnAbove)+" (relative to the "+s.RelativeTo+").")
-	}
 	return s
 }
 

@@ -71,7 +71,7 @@ func Judge(in Input) *Verdict {
 		j.judgeAll(v)
 	}
 	v.Shown = append(v.Shown, j.shown(v)...)
-	v.Degradation = j.degradation(&v.Notes)
+	v.Degradation = j.degradation()
 	v.Digest = j.digest(v)
 	v.Notes = append(v.Notes, j.eventNotes()...)
 	v.Notes = append(v.Notes, j.notes...)

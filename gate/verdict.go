@@ -26,7 +26,8 @@ type Verdict struct {
 	ExitCode int  `json:"exit_code"`
 
 	// Headline is the finding of the whole run in one or two plain sentences
-	// ("First token is 19 % slower (P95 182 → 217 ms, limit +15 %).").
+	// ("First token is 19 % slower (P95 182 → 217 ms, limit +15 %)."); empty where
+	// nothing was judged, then Reasons speak.
 	Headline string `json:"headline"`
 	// Certainty says why it is, or is not, noise ("Not noise: 5 rounds, 6,400
 	// requests, 95 % interval +16 … +22 %."); may be empty.

@@ -23,11 +23,6 @@ func (f Finding) label() string {
 
 // putInWords writes the headline, its certainty and what to do next.
 func (j *judging) putInWords(v *Verdict, allFailed bool) {
-	for _, f := range slices.Concat(v.Findings, v.Shown) {
-		if f.Suspicious {
-			v.Notes = append(v.Notes, fmt.Sprintf("%s improved by more than twice its tolerance (%s): suspicious, so it does not become a baseline unasked.", f.label(), FormatChange(f)))
-		}
-	}
 	switch v.Conclusion {
 	case Red:
 		v.Headline, v.Certainty, v.Next = j.redWords(v, allFailed)
@@ -292,19 +287,40 @@ func (j *judging) yellowWords(v *Verdict) (headline, certainty string, next []st
 	if f := open[0]; f.FormatInterval() != "" && f.Rule == "tolerance" {
 		certainty = fmt.Sprintf("Not certain: %s, %s, 95 %% interval %s.", plural(max(f.Rounds, 1), "round"), j.requestsWords(), f.FormatInterval())
 	}
+	return strings.Join(out, " "), certainty, openNext(open)
+}
+
+// openNext says what would settle the findings, those with the same need in
+// one step, three steps at most.
+func openNext(open []Finding) (next []string) {
+	const most = 3
+	labels := map[string][]string{}
+	var needs []string
 	for _, f := range open {
 		if f.Needs == "" {
 			continue
 		}
-		step := fmt.Sprintf("%s would be certain with %s.", f.label(), f.Needs)
+		need := fmt.Sprintf("would be certain with %s.", f.Needs)
 		if f.Rule == "new" {
-			step = fmt.Sprintf("%s: accept this run by hand to compare with it from now on (llm-gate baseline promote).", f.label())
+			need = "has no baseline yet: accept this run by hand to compare with it from now on (llm-gate baseline promote)."
 		}
-		if len(next) < 3 {
-			next = append(next, step)
+		if labels[need] == nil {
+			needs = append(needs, need)
 		}
+		labels[need] = append(labels[need], f.label())
 	}
-	return strings.Join(out, " "), certainty, next
+	for _, need := range needs[:min(len(needs), most)] {
+		next = append(next, enumerate(labels[need])+" "+need)
+	}
+	return next
+}
+
+// enumerate joins words as prose does: "a", "a and b", "a, b and c".
+func enumerate(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 // greenHeadline names the check that came closest to its limit.

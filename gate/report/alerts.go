@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/org/llm-gate/gate"
 )
@@ -23,11 +22,6 @@ func alerts(v *gate.Verdict) []alert {
 	}
 	if s := v.Degradation; s != nil && s.Warn {
 		out = append(out, alert{"Early warning", scoreText(s) + "; it is no part of the verdict"})
-	}
-	if s := v.Digest.Server; s != nil {
-		for _, e := range s.Events {
-			out = append(out, alert{"Server " + plain(strings.ReplaceAll(e.Kind, "_", " "), 40), e.Text})
-		}
 	}
 	for _, n := range append(append([]string(nil), v.Notes...), v.Digest.Notes...) {
 		out = append(out, alert{"Note", n})

@@ -70,6 +70,9 @@ func lookAt(v *gate.Verdict) string {
 	}
 	switch len(names) {
 	case 0:
+		if len(v.Reasons) > 0 {
+			return "not judged, let through with a warning"
+		}
 		return "safe to promote after a look"
 	case 1, 2:
 		return "look at " + strings.Join(names, " and ")

@@ -137,6 +137,8 @@ func signedAllowed(f gate.Finding) string {
 func note(f gate.Finding) string {
 	interval := f.FormatInterval()
 	switch {
+	case f.Status == gate.Unknown && f.Rule == "no_baseline":
+		return "no baseline yet"
 	case f.Status == gate.Unknown:
 		return plain(orElse(f.Reason, f.Now.Null, "could not be measured"), 80)
 	case f.Status == gate.Near:
@@ -163,7 +165,13 @@ func (t *terminal) answer() {
 		text = "no verdict on this deployment"
 	}
 	if h := headline(t.v); h != "" {
-		text += ": " + strings.ReplaceAll(h, "`", "")
+		if conclusionOf(t.v) == gate.Yellow {
+			text = strings.TrimSuffix(strings.TrimSuffix(text, lookAt(t.v)), ": ") // the headline names the checks
+		}
+		if text != "" {
+			text += ": "
+		}
+		text += strings.ReplaceAll(h, "`", "")
 	} else if w, ok := worst(t.v.Findings); ok && conclusionOf(t.v) == gate.Green {
 		text += ". Worst: " + findingTitle(w) + " " + gate.FormatChange(w)
 	}
