@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// layersOf the deployment that runs now; a step of the engine takes time in
-// proportion to them.
+// layersNow are those of the deployment that runs now; a step of the engine
+// takes time in proportion to them.
 const layersNow = 105
 
 // steadyConfig loads the engine evenly and well below saturation, so that what
 // differs between two runs is the engine and not its queue. The tolerances are
-// wide and the late limit is high because the machine may be small and shared.
+// wide, the late limit is high and medians are judged because the machine may be
+// small and shared: in a round of 24 requests two hiccups of it are the P95.
 const steadyConfig = `version: 1
 name: llama
 load:
@@ -31,9 +32,12 @@ load:
   late_limit: 200ms
   prompts: {input: 32, output: 8, shared_prefix: 24, groups: 4}
 checks:
-  ttft_p95:   {tolerance: 40%}
-  tpot_p95:   {tolerance: 40%}
-  e2e_p95:    {tolerance: 40%}
+  ttft_p50:   {tolerance: 40%}
+  tpot_p50:   {tolerance: 40%}
+  e2e_p50:    {tolerance: 40%}
+  ttft_p95:   off
+  tpot_p95:   off
+  e2e_p95:    off
   error_rate: {max: 5%}
 `
 
@@ -131,7 +135,7 @@ func TestRealEngineJudged(t *testing.T) {
 	}
 	for _, f := range slower.Findings {
 		switch f.Metric {
-		case "ttft_p95", "tpot_p95", "e2e_p95":
+		case "ttft_p50", "tpot_p50", "e2e_p50":
 			if f.Status != "fail" || f.Change == nil || !f.Change.Worse || f.Change.Value == nil || *f.Change.Value < 0.4 {
 				t.Errorf("%s is %s with change %+v; want fail, worse by more than 0.4", f.Metric, f.Status, f.Change)
 			}
