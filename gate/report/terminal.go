@@ -160,7 +160,10 @@ func note(f gate.Finding) string {
 // answer writes what the table comes to.
 func (t *terminal) answer() {
 	f := faceOf(t.v)
-	text := strings.TrimPrefix(f.title, "not judged, ")
+	text := f.title
+	if f.word == "NOT JUDGED" {
+		text = strings.TrimPrefix(text, "not judged, ") // the word says it
+	}
 	if text == "not judged" {
 		text = "no verdict on this deployment"
 	}
