@@ -47,6 +47,13 @@ func (s *Server) SetFile(fullName, branch, path string, content []byte) {
 	g.refs["refs/heads/"+branch] = g.writeCommit(next)
 }
 
+// Head is the id of a branch's newest commit; "" where there is no such branch.
+func (s *Server) Head(fullName, branch string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mustRepo(fullName).git.refs["refs/heads/"+branch]
+}
+
 // CommitCount counts the commits on a branch, 0 where there is none.
 func (s *Server) CommitCount(fullName, branch string) int {
 	s.mu.Lock()
