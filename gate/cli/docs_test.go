@@ -388,6 +388,39 @@ func TestDocsLinks(t *testing.T) {
 	}
 }
 
+// TestDocsDependencies wants the reason for every direct requirement.
+func TestDocsDependencies(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, reasons, _ := strings.Cut(string(readme), "## Dependencies")
+	required := requirement.FindAllStringSubmatch(string(data), -1)
+	if len(required) == 0 {
+		t.Fatal("go.mod requires nothing: is the search for requirements broken?")
+	}
+	for _, m := range required {
+		if strings.Contains(m[0], "// indirect") {
+			continue
+		}
+		// The last two elements are how people call a module: "x/term".
+		elements := strings.Split(major.ReplaceAllString(m[1], ""), "/")
+		name := strings.Join(elements[max(0, len(elements)-2):], "/")
+		if !strings.Contains(reasons, name) && !strings.Contains(reasons, elements[len(elements)-1]) {
+			t.Errorf("the README gives no reason for %s: add it under Dependencies", m[1])
+		}
+	}
+}
+
+var (
+	requirement = regexp.MustCompile(`(?m)^\s+(\S+\.\S+/\S+) v\S+.*$`)
+	major       = regexp.MustCompile(`/v[0-9]+$`)
+)
+
 // slug is the anchor that GitHub makes of a heading.
 func slug(heading string) string {
 	var b strings.Builder
