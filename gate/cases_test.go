@@ -315,7 +315,7 @@ func TestSituations(t *testing.T) {
 			input: func(in *Input) {
 				in.Policy = defaultPolicy(userCheck("ttft_p59", func(c *Check) { c.Max = pointer(1.) }))
 			},
-			conclusion: NotJudged, exit: 3, says: []string{`did you mean "ttft_p50"?`},
+			conclusion: NotJudged, exit: 3, says: []string{`did you mean "ttft_p95"?`},
 		},
 		{
 			name: "an empty list of checks is never green", candidate: func(*build) {}, history: accepted(3),

@@ -113,7 +113,7 @@ func TestValidate(t *testing.T) {
 		check Check
 		want  string
 	}{
-		{"unknown metric", Check{Metric: "ttft_p59", Max: pointer(1.)}, `did you mean "ttft_p50"?`},
+		{"unknown metric", Check{Metric: "ttft_p59", Max: pointer(1.)}, `did you mean "ttft_p95"?`},
 		{"no limit", Check{Metric: "ttft_p95"}, "no limit is set"},
 		{"points of a latency", Check{Metric: "ttft_p95", Tolerance: &Tolerance{Points, .05}}, "fits ratios only"},
 		{"tolerance without a better side", Check{Metric: "output_tokens_mean", Tolerance: &Tolerance{Relative, .05}}, "no better side"},

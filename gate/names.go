@@ -5,20 +5,37 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hbollon/go-edlib"
+
 	"github.com/org/llm-gate/loadtest"
 )
 
 // Nearest is the known name that a mistyped one most likely meant: the one at
-// the smallest edit distance, the first of several; "" where none is near
-// (within a third of the name's length, at least 2).
+// the smallest edit distance, neighbours swapped counting as one slip; of
+// several one with the same letters, then the first. "" where none is near
+// (within a third of the name's length, at least 2) or the name is over 64
+// bytes long.
 func Nearest(name string, known []string) string {
-	best, bestDistance := "", max(2, len(name)/3)+1
+	if len(name) > 64 {
+		return ""
+	}
+	name = strings.ToLower(name)
+	best, least, same := "", max(2, len(name)/3)+1, false
 	for _, k := range known {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(k)); d < bestDistance {
-			best, bestDistance = k, d
+		d := edlib.OSADamerauLevenshteinDistance(name, strings.ToLower(k))
+		if letters := sameLetters(name, k); d < least || d == least && best != "" && letters && !same {
+			best, least, same = k, d, letters
 		}
 	}
 	return best
+}
+
+// sameLetters reports whether b is a in another order.
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(strings.ToLower(b))
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 func didYouMean(name string, known []string) string {
@@ -26,28 +43,6 @@ func didYouMean(name string, known []string) string {
 		return fmt.Sprintf(": did you mean %q?", n)
 	}
 	return ""
-}
-
-// editDistance counts the insertions, deletions and replacements of bytes that
-// turn a into b (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func plural(n int, what string) string {

@@ -347,7 +347,7 @@ func metricHint(id string) string {
 		if e2e := "e2e_" + q; (rest == "" || rest == "latency") && slices.Contains(ids, e2e) {
 			return fmt.Sprintf("did you mean %q?", e2e)
 		}
-		if near := nearest(rest+"_"+q, ids); near != "" {
+		if near := gate.Nearest(rest+"_"+q, ids); near != "" {
 			return fmt.Sprintf("did you mean %q?", near)
 		}
 	}

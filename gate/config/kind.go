@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/llm-gate/gate"
 	"github.com/org/llm-gate/loadtest"
 )
 
@@ -249,7 +250,7 @@ func oneOf[S ~string](names ...S) kind[S] {
 					return n, nil
 				}
 			}
-			if near := nearest(text, known); near != "" {
+			if near := gate.Nearest(text, known); near != "" {
 				return "", fmt.Errorf("is not one of %s: did you mean %q?", strings.Join(known, ", "), near)
 			}
 			return "", fmt.Errorf("is not one of %s", strings.Join(known, ", "))

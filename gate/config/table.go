@@ -140,7 +140,7 @@ var store = func() kind[string] {
 		if v, err := valid(text); err == nil {
 			return v, nil
 		}
-		if near := nearest(text, []string{storeAuto, storeBranch}); near != "" {
+		if near := gate.Nearest(text, []string{storeAuto, storeBranch}); near != "" {
 			return "", fmt.Errorf("is not a store: did you mean %q? A directory is written with a slash: ./baselines", near)
 		}
 		return "", errors.New("is not a store: write auto, branch, branch:NAME or a directory with a slash: ./baselines")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/llm-gate/gate"
 	"github.com/org/llm-gate/loadtest"
 )
 
@@ -178,7 +179,7 @@ func requireSameField() field[Config] {
 			return v, nil
 		}
 		msg := "is not one of " + strings.Join(requireSameNames, ", ") + ", flags.NAME"
-		if near := nearest(text, requireSameNames); near != "" {
+		if near := gate.Nearest(text, requireSameNames); near != "" {
 			msg += fmt.Sprintf(": did you mean %q?", near)
 		}
 		return "", errors.New(msg)

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+
+	"github.com/hbollon/go-edlib"
 )
 
 // model is an entry of /v1/models.
@@ -146,32 +148,11 @@ func nearest(wanted string, models []model) string {
 		if strings.Contains(id, low) || strings.Contains(low, id) {
 			return m.ID
 		}
-		if away := distance(low, id); away < bestAway {
+		if away := edlib.OSADamerauLevenshteinDistance(low, id); away < bestAway {
 			best, bestAway = m.ID, away
 		}
 	}
 	return best
-}
-
-// distance is Levenshtein's, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func statusText(a answer) string {
