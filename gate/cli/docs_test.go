@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -387,6 +388,26 @@ func TestDocsLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestDocsTargets looks for the targets of make that are shown.
+func TestDocsTargets(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("there is no Makefile here")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range blocksOf(t, "sh") {
+		for _, m := range target.FindAllStringSubmatch(b.text, -1) {
+			if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(m[1]) + `:`).Match(data) {
+				t.Errorf("%s: the Makefile has no target %s", b.at, m[1])
+			}
+		}
+	}
+}
+
+var target = regexp.MustCompile(`(?m)^make ([a-z-]+)`)
 
 // TestDocsDependencies wants the reason for every direct requirement.
 func TestDocsDependencies(t *testing.T) {
