@@ -50,7 +50,7 @@ func TestSituations(t *testing.T) {
 		{
 			name: "error rate 0 and now 0", candidate: func(*build) {}, history: accepted(3),
 			conclusion: Green, metric: "error_rate", status: Pass, certain: true, change: "unchanged",
-			says: []string{"Safe to promote."},
+			says: []string{"No check is worse than its baseline."},
 		},
 		{
 			name: "the metric of a written check is absent", candidate: func(b *build) { b.hits = -1 }, history: accepted(3, func(b *build) { b.hits = -1 }),
@@ -91,7 +91,7 @@ func TestSituations(t *testing.T) {
 		},
 		{
 			name: "no baseline, run on the default branch", candidate: func(*build) {}, input: func(in *Input) { in.MayRecord = true },
-			conclusion: First, exit: 0, metric: "ttft_p95", status: Unknown, says: []string{"First baseline: 5 rounds, 8,000 requests"},
+			conclusion: First, exit: 0, metric: "ttft_p95", status: Unknown, says: []string{"5 rounds, 8,000 requests"},
 		},
 		{
 			name: "no baseline, run on the default branch, an absolute limit broken", candidate: func(*build) {},

@@ -35,7 +35,7 @@ func (j *judging) putInWords(v *Verdict, allFailed bool) {
 	case Green:
 		v.Headline = greenHeadline(v.Findings)
 	case First:
-		v.Headline = fmt.Sprintf("First baseline: %s, %s; %s.", j.roundsWords(), j.requestsWords(), firstLimits(v.Findings))
+		v.Headline = fmt.Sprintf("%s, %s; %s.", j.roundsWords(), j.requestsWords(), firstLimits(v.Findings))
 		v.Next = []string{"Nothing to do: this run becomes the baseline, the next one is compared with it."}
 		if e := Measure(j.now.res, "error_rate", "", ""); e.V != nil && *e.V > 0 {
 			v.Notes = append(v.Notes, fmt.Sprintf("%s of the requests of this first baseline failed.", FormatValue(Ratio, *e.V)))
@@ -341,11 +341,11 @@ func greenHeadline(findings []Finding) string {
 	}
 	if worst == nil {
 		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Check != nil && f.Check.Tolerance != nil && f.Change != nil }) {
-			return "Safe to promote. No check is worse than its baseline."
+			return "No check is worse than its baseline."
 		}
-		return "Safe to promote. Every limit holds."
+		return "Every limit holds."
 	}
-	return fmt.Sprintf("Safe to promote. Worst: %s %s (%s allowed).", worst.Title, FormatChange(*worst), formatTolerance(*worst.Check.Tolerance, worst.Unit))
+	return fmt.Sprintf("Worst: %s %s (%s allowed).", worst.Title, FormatChange(*worst), formatTolerance(*worst.Check.Tolerance, worst.Unit))
 }
 
 func firstLimits(findings []Finding) string {
@@ -365,7 +365,7 @@ func (j *judging) notJudgedNext(v *Verdict) []string {
 	case res.Generator.Unfit != "" || slices.ContainsFunc(stageSegments(res, ""), func(s *loadtest.SegmentResult) bool { return s.Generator.Unfit != "" }):
 		return []string{"Give the load generator more CPU, or lower the rate, and run again."}
 	case len(v.Differing) > 0:
-		return []string{"Run under the accepted runs' conditions; or, where the change is meant, accept a run made under the new ones by hand: llm-gate baseline promote RESULT --reason TEXT."}
+		return []string{"Run under the accepted runs' conditions; or, where the change is meant, begin a history under the new ones: one run with --record always, or llm-gate baseline promote RESULT --reason TEXT."}
 	case len(j.runs) == 0 && len(j.in.Unjudgeable) == 0 && len(v.Reasons) > 0 && v.Reasons[len(v.Reasons)-1] == j.history.reason:
 		return []string{"Record a baseline: run the gate once on the default branch, or accept a run by hand: llm-gate baseline promote RESULT --reason TEXT."}
 	}

@@ -121,7 +121,7 @@ func find(ctx context.Context, store baselines.Store, names []string, id string)
 		}
 	}
 	if id == "" {
-		return nil, usagef("no baselines of %s", strings.Join(names, ", "))
+		return nil, usagef("the store holds no baselines: run the gate once, or see llm-gate baseline promote --help")
 	}
 	return nil, usagef("no baseline %s: see llm-gate baseline list", id)
 }
@@ -255,6 +255,6 @@ func (a *app) verify(ctx context.Context, store baselines.Store, names []string)
 	if len(bad) > 0 {
 		return fmt.Errorf("%d of %d baselines cannot be trusted:\n%w", len(bad), len(all), errors.Join(bad...))
 	}
-	_, err = fmt.Fprintf(a.env.Stdout, "%s baselines are whole\n", gate.FormatCount(int64(len(all))))
+	_, err = fmt.Fprintf(a.env.Stdout, "whole: %s of %s\n", gate.FormatCount(int64(len(all))), gate.FormatCount(int64(len(all))))
 	return err
 }

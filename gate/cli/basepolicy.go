@@ -50,7 +50,7 @@ func (a *app) basePolicy(ctx context.Context, f *loadFlags, s *surroundings, own
 	case err != nil:
 		return nil, nil, fmt.Errorf("read the policy of the pull request's base: %w", err)
 	}
-	cfg, err = config.Load(filepath.Join(s.env.Workspace, filepath.FromSlash(name)), theirs, a.env.Getenv, f.replaced()...)
+	cfg, err = config.Load(filepath.Join(s.env.Workspace, filepath.FromSlash(name)), theirs, a.env.Getenv, f.replaced(a.env.Getenv)...)
 	if err != nil {
 		return nil, nil, usagef("%s at %s: %w", name, base, err)
 	}

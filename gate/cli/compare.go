@@ -26,7 +26,7 @@ config or the default ones. It sends nothing. It exits like run: 0 promote,
 			if err != nil {
 				return err
 			}
-			f := runFlags{loadFlags: loadFlags{flags: cmd.Flags()}, failOn: failOn, notJudged: notJudged, record: "never"}
+			f := runFlags{loadFlags: loadFlags{flags: cmd.Flags()}, failOn: failOn, notJudged: notJudged, record: recordNever}
 			if err := f.applyPolicy(cfg); err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ config or the default ones. It sends nothing. It exits like run: 0 promote,
 	}
 	s := cmd.Flags()
 	s.StringVarP(&configFile, "config", "c", "", "config file with the checks (default "+defaultConfigFile+" where there is one)")
-	s.StringVar(&format, "format", "text", "text, markdown or json")
+	s.StringVar(&format, "format", "text", "text, markdown, html or json")
 	s.StringVar(&failOn, "fail-on", "", "what fails: red, yellow or never (observe)")
 	s.StringVar(&notJudged, "not-judged", "", "what a comparison that cannot be judged does: block or warn")
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Show the gate at work on simulated engines, in about a minute",
 		Long: `demo starts a simulated engine, records its first baseline, judges a healthy
-candidate (green) and then one whose steps take 45 % longer and whose prefix
+candidate (green) and then one whose steps take twice as long and whose prefix
 cache is off (red). It needs no network and no GPU.`,
 		Example: "  llm-gate demo\n  llm-gate demo --out /tmp/demo",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), out) },
@@ -29,20 +30,22 @@ cache is off (red). It needs no network and no GPU.`,
 	return cmd
 }
 
-// demoConfig is short for a demonstration: real runs take the default plan.
+// demoConfig is short for a demonstration, and wide because it also runs on
+// busy machines: real runs take the default plan.
 const demoConfig = `version: 1
 name: demo
 load:
-  rate: 60/s
+  arrivals: constant
+  rate: 40/s
   rounds: 3
-  length: 4s
+  requests: 200
   warmup: 32
-  late_limit: 200ms     # a demonstration also runs on busy machines
-  prompts: {input: 256, output: 48, shared_prefix: 50%, groups: 8}
+  late_limit: 1s
+  prompts: {input: 256, output: 24, shared_prefix: 50%, groups: 8}
 checks:
-  ttft_p95: {tolerance: 30%}
-  tpot_p95: {tolerance: 20%}
-  e2e_p95:  {tolerance: 20%}
+  ttft_p95: {tolerance: 50%}
+  tpot_p95: {tolerance: 30%}
+  e2e_p95:  {tolerance: 30%}
 `
 
 // demoRun is one act of the demo and the exit code it must end with.
@@ -57,9 +60,17 @@ var demoRuns = []demoRun{
 	{"healthy", "2. A preview of a new engine version, as fast as before.", func(c *sim.Config) {
 		c.Version, c.Seed = "0.12.0", 2
 	}, exitPromote},
-	{"regressed", "3. A preview whose steps take 45 % longer and whose prefix cache is off.", func(c *sim.Config) {
-		c.Version, c.Seed, c.StepFactor, c.PrefixCache, c.Flags = "0.12.1", 3, 1.45, false, "--no-enable-prefix-caching"
+	{"regressed", "3. A preview whose steps take twice as long and whose prefix cache is off.", func(c *sim.Config) {
+		c.Version, c.Seed, c.StepFactor, c.PrefixCache, c.Flags = "0.12.1", 3, 2, false, "--no-enable-prefix-caching"
 	}, exitRed},
+}
+
+// demoEngine is slow enough that a busy machine's delays are small beside its
+// steps.
+func demoEngine() sim.Config {
+	c := sim.DefaultConfig()
+	c.StepBase = 30 * time.Millisecond
+	return c
 }
 
 func (a *app) demo(ctx context.Context, out string) error {
@@ -96,7 +107,7 @@ func (a *app) demo(ctx context.Context, out string) error {
 // demoAct runs the gate on an engine of its own, by the flags that a user
 // would give, and returns its exit code.
 func (a *app) demoAct(ctx context.Context, act demoRun, out, store string) (code int, err error) {
-	cfg := sim.DefaultConfig()
+	cfg := demoEngine()
 	act.change(&cfg)
 	engine, err := startSim("127.0.0.1:0", cfg)
 	if err != nil {

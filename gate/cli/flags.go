@@ -99,7 +99,7 @@ func (f *loadFlags) given(name string) bool { return f.flags.Changed(name) }
 
 // settings reads the config and lays the flags over it.
 func (f *loadFlags) settings(a *app) (*config.Config, error) {
-	cfg, err := a.loadConfig(f.config, f.replaced()...)
+	cfg, err := a.loadConfig(f.config, f.replaced(a.env.Getenv)...)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (f *loadFlags) settings(a *app) (*config.Config, error) {
 
 // replaced lists the config's fields whose flags are given: what the file says
 // there is not read.
-func (f *loadFlags) replaced() []string {
+func (f *loadFlags) replaced(getenv func(string) string) []string {
 	fields := map[string]string{
 		"target": "target.url", "model": "target.model", "api": "target.api", "ca": "target.ca_file", "name": "name",
 	}
@@ -120,6 +120,9 @@ func (f *loadFlags) replaced() []string {
 		if f.given(flag) {
 			out = append(out, field)
 		}
+	}
+	if getenv(f.apiKeyEnv) != "" {
+		out = append(out, "target.api_key")
 	}
 	return out
 }

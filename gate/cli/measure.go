@@ -197,8 +197,19 @@ func (m *measurement) settle() {
 		up := loadtest.Seconds(float64(time.Now().UnixNano())/1e9 - m.started)
 		m.result.ServerUptimeS = &up
 	}
-	if lines := m.workload.Lines(); lines > 0 && m.cfg.Load.Requests > lines {
-		m.result.Notes = append(m.result.Notes, fmt.Sprintf("the prompt file's %d prompts repeat within a round of %d requests: repeats hit the prefix cache", lines, m.cfg.Load.Requests))
+}
+
+// noteRepeats says where a round sent prompts of the file more than once.
+func (m *measurement) noteRepeats() {
+	lines := m.workload.Lines()
+	if lines == 0 {
+		return
+	}
+	for _, seg := range m.result.Segments {
+		if seg.Segment.Kind == loadtest.Judged && seg.Total.Sent() > int64(lines) {
+			m.result.Notes = append(m.result.Notes, fmt.Sprintf("the prompt file's %d prompts repeat within a round of %d requests: repeats hit the prefix cache", lines, seg.Total.Sent()))
+			return
+		}
 	}
 }
 
@@ -291,6 +302,7 @@ func (m *measurement) run(ctx context.Context) error {
 	m.result.Provenance.Command = m.command(runner.Seed, runner.Nonce)
 	err := runner.Run(ctx, m.result)
 	progress.close()
+	m.noteRepeats()
 	for _, member := range m.client.Refused() {
 		m.result.Notes = append(m.result.Notes, fmt.Sprintf("the server refuses %q in a request: sent without", member))
 	}

@@ -24,6 +24,13 @@ type runFlags struct {
 	baselineDir, failOn, notJudged, record, tokenEnv string
 }
 
+// The values of --record.
+const (
+	recordAuto   = "auto"
+	recordAlways = "always"
+	recordNever  = "never"
+)
+
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
@@ -49,7 +56,7 @@ LLM_GATE_FAIL_ON. A flag wins over its variable, that over the config.`,
 	s.StringVar(&f.baselineDir, "baseline-dir", "", "folder of baselines (default: a branch within GitHub Actions, "+defaultBaselineDir+" elsewhere)")
 	s.StringVar(&f.failOn, "fail-on", "", "what fails: red, yellow or never (observe)")
 	s.StringVar(&f.notJudged, "not-judged", "", "what a run that cannot be judged does: block or warn")
-	s.StringVar(&f.record, "record", "auto", "whether the run may become a baseline: auto (a green run of the default branch or started by hand), always or never")
+	s.StringVar(&f.record, "record", recordAuto, "whether the run may become a baseline: auto (a green or first run of the default branch, of a schedule or started by hand), always (also where conditions changed: a new history begins), or never")
 	s.StringVar(&f.tokenEnv, "token-env", "LLM_GATE_TOKEN", "environment variable that holds the GitHub token, before GITHUB_TOKEN")
 	return cmd
 }
@@ -73,7 +80,7 @@ func (f *runFlags) applyPolicy(cfg *config.Config) error {
 		}
 	}
 	switch f.record {
-	case "auto", "always", "never":
+	case recordAuto, recordAlways, recordNever:
 	default:
 		return usagef("--record %q: want auto, always or never", f.record)
 	}
@@ -135,7 +142,7 @@ func (g *gating) judge(ctx context.Context) (*gate.Verdict, error) {
 	g.app.publish(ctx, g.publisher, &publish.Notice{Phase: publish.Started})
 	if err := m.ready(ctx); err != nil {
 		var late *openai.NotReadyError
-		if errors.As(err, &late) || ctx.Err() != nil {
+		if errors.As(err, &late) && ctx.Err() == nil {
 			return g.unjudged(err.Error()), nil
 		}
 		return nil, err
@@ -144,6 +151,11 @@ func (g *gating) judge(ctx context.Context) (*gate.Verdict, error) {
 	own, elsewhere, err := history(ctx, g.store, m.result, g.cfg.Policy.Keep)
 	if err != nil {
 		return g.unjudged(err.Error()), nil // before the load: no GPU time for nothing
+	}
+	if g.flags.record == recordAlways && len(elsewhere) > 0 {
+		// Asked for: a history of its own begins under the new conditions.
+		g.notes = append(g.notes, "--record always: compared with none of the accepted runs under other conditions")
+		elsewhere = nil
 	}
 	m.announceReady(own)
 	if err := m.run(ctx); err != nil {
@@ -216,9 +228,9 @@ const autoShare = 0.7
 // event of a preview's deployment does not say that it is a pull request's.
 func (g *gating) mayRecord() bool {
 	switch g.flags.record {
-	case "always":
+	case recordAlways:
 		return true
-	case "never":
+	case recordNever:
 		return false
 	}
 	env := g.around.env

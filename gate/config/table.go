@@ -97,7 +97,7 @@ func loadFields() []field[Config] {
 		scalar("late_limit", seconds(time.Millisecond), func(c *Config) *loadtest.Seconds { return &c.Load.LateLimit },
 			"How late (P99) requests may leave before the run counts as invalid.").defaults("max(10ms, 5 % of the median TTFT)"),
 		optional("seed", seed, func(c *Config) **uint64 { return &c.Load.Seed },
-			"Fixes arrivals, prompts and draws.").defaults("drawn"),
+			"Fixes arrivals, prompts and draws.").defaults("1"),
 		promptsField(),
 		section("slo", []field[Config]{
 			scalar("ttft", seconds(time.Microsecond), func(c *Config) *loadtest.Seconds { return &c.Load.SLO.TTFT }, "Time to first token."),

@@ -49,7 +49,7 @@ func faceOf(v *gate.Verdict) face {
 	}
 	f := face{"⚪", "NOT JUDGED", "grey", "not judged"}
 	switch {
-	case v.Observing:
+	case v.Observing && !v.Blocked:
 		f.title = "would be not judged (observing, nothing is blocked)"
 	case v.Blocked:
 		f.title = "not judged, promotion blocked"

@@ -171,7 +171,10 @@ func (t *terminal) answer() {
 		if conclusionOf(t.v) == gate.Yellow {
 			text = strings.TrimSuffix(strings.TrimSuffix(text, lookAt(t.v)), ": ") // the headline names the checks
 		}
-		if text != "" {
+		switch {
+		case text != "" && conclusionOf(t.v) == gate.Green:
+			text += ". "
+		case text != "":
 			text += ": "
 		}
 		text += strings.ReplaceAll(h, "`", "")
