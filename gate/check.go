@@ -113,7 +113,7 @@ func (j *judging) unmeasured(c Check, m Metric, cand series, cmp comparison) (pa
 		return part{Unknown, "lost", fmt.Sprintf("lost since the baseline (which has %s): %s", FormatMeasure(m.Unit, cmp.base), v.Null), false, ""}, true
 	case v.V == nil && v.Censored == "":
 		return part{Unknown, "missing", v.Null, false, ""}, true
-	case cand.short > 0 && !(v.Censored != "" && v.SuccessOnly == nil):
+	case cand.short > 0 && (v.Censored == "" || v.SuccessOnly != nil):
 		unit := "requests"
 		if m.family == "gap" {
 			unit = "gaps"

@@ -50,7 +50,7 @@ func quickSpec() Spec {
 	return spec
 }
 
-func run(t *testing.T, ctx context.Context, r *Runner) *Result {
+func run(ctx context.Context, t *testing.T, r *Runner) *Result {
 	t.Helper()
 	var err error
 	if r.Workload, err = NewWorkload(r.Spec); err != nil {
@@ -68,7 +68,7 @@ func TestRunnerOpenLoop(t *testing.T) {
 	requests := NewRequestLog(&log)
 	spec := quickSpec()
 	spec.SLO = SLO{TTFT: 60}
-	res := run(t, t.Context(), &Runner{Target: answer(5 * time.Millisecond), Spec: spec, Seed: 3, Nonce: "n", Log: requests})
+	res := run(t.Context(), t, &Runner{Target: answer(5 * time.Millisecond), Spec: spec, Seed: 3, Nonce: "n", Log: requests})
 	if res.Incomplete != "" {
 		t.Fatalf("incomplete: %s", res.Incomplete)
 	}
@@ -139,7 +139,7 @@ func TestClosedLoop(t *testing.T) {
 		}
 		return slow(ctx, req, reply)
 	})
-	res := run(t, t.Context(), &Runner{Target: target, Spec: spec, Seed: 3, Nonce: "n"})
+	res := run(t.Context(), t, &Runner{Target: target, Spec: spec, Seed: 3, Nonce: "n"})
 	seg := res.Segments[1]
 	if seg.Total.Sent() != 20 || seg.OfferedPerS != nil || seg.Generator.LateP99MS != nil {
 		t.Errorf("sent %d, offered %v, late %v: want 20 and no schedule", seg.Total.Sent(), seg.OfferedPerS, seg.Generator.LateP99MS)
@@ -166,7 +166,7 @@ func TestRunnerInterrupted(t *testing.T) {
 		}
 		return stuck(ctx, req, reply)
 	})
-	res := run(t, ctx, &Runner{Target: target, Spec: spec, Seed: 3, Nonce: "n"})
+	res := run(ctx, t, &Runner{Target: target, Spec: spec, Seed: 3, Nonce: "n"})
 	if want := "interrupted in steady 1/2"; res.Incomplete != want {
 		t.Errorf("incomplete %q, want %q", res.Incomplete, want)
 	}
@@ -198,7 +198,7 @@ func TestRunnerAllFail(t *testing.T) {
 		reply.Outcome, reply.Detail = Connect, "connection refused"
 		return nil
 	})
-	res := run(t, t.Context(), &Runner{Target: refused, Spec: spec, Seed: 3, Nonce: "n"})
+	res := run(t.Context(), t, &Runner{Target: refused, Spec: spec, Seed: 3, Nonce: "n"})
 	seg := res.Segments[1]
 	if seg.Total.Failed() != 20 || seg.Total.TTFT.N() != 0 || res.Incomplete != "" {
 		t.Errorf("failed %d, ttft %d, incomplete %q: want 20 failures in a whole run", seg.Total.Failed(), seg.Total.TTFT.N(), res.Incomplete)
@@ -224,7 +224,7 @@ func (p *pages) Describe() SourceInfo { return SourceInfo{Kind: "scrape", Interv
 
 func TestRunnerWindows(t *testing.T) {
 	src := &pages{}
-	res := run(t, t.Context(), &Runner{Target: answer(time.Millisecond), Source: src, Spec: quickSpec(), Seed: 3, Nonce: "n"})
+	res := run(t.Context(), t, &Runner{Target: answer(time.Millisecond), Source: src, Spec: quickSpec(), Seed: 3, Nonce: "n"})
 	for _, seg := range res.Segments[1:] {
 		if seg.Server == nil || seg.Server.Counters[PrefixQueries] < 10 {
 			t.Errorf("%s: window %+v", seg.Segment.Label(), seg.Server)
@@ -241,7 +241,7 @@ func TestRunnerWindows(t *testing.T) {
 func TestRunnerSlowSourceCountsTheRunOnly(t *testing.T) {
 	spec := quickSpec()
 	spec.Length, spec.Requests = 0.1, 0
-	res := run(t, t.Context(), &Runner{Target: answer(time.Millisecond), Source: &pages{every: 30}, Spec: spec, Seed: 3, Nonce: "n"})
+	res := run(t.Context(), t, &Runner{Target: answer(time.Millisecond), Source: &pages{every: 30}, Spec: spec, Seed: 3, Nonce: "n"})
 	for _, seg := range res.Segments {
 		if seg.Server != nil {
 			t.Errorf("%s has a window of a source that refreshes every 30 s", seg.Segment.Label())
@@ -253,7 +253,7 @@ func TestRunnerSlowSourceCountsTheRunOnly(t *testing.T) {
 }
 
 func TestRunnerUnreadableSource(t *testing.T) {
-	res := run(t, t.Context(), &Runner{Target: answer(time.Millisecond), Source: &pages{err: errors.New("refused")}, Spec: quickSpec(), Seed: 3, Nonce: "n"})
+	res := run(t.Context(), t, &Runner{Target: answer(time.Millisecond), Source: &pages{err: errors.New("refused")}, Spec: quickSpec(), Seed: 3, Nonce: "n"})
 	if w := res.Server; w == nil || len(w.Counters) != 0 || !strings.Contains(w.Missing[Everything], "refused") {
 		t.Errorf("window %+v: want no counts and the reason", w)
 	}

@@ -47,7 +47,7 @@ func (a Arrivals) Describe() string {
 	return fmt.Sprintf("%.3g req/s %s", a.RatePerS, a.Process)
 }
 
-// Kind of segment: what its figures are for.
+// SegmentKind is what a segment's figures are for.
 type SegmentKind string
 
 // The kinds of segment.

@@ -78,9 +78,9 @@ func basePrompts(ctx context.Context, f *loadFlags, s *surroundings, cfg *config
 	if file == "" || f.given("prompts") {
 		return false, nil
 	}
-	name, err := repositoryPath(file, s.env.Workspace)
-	if err != nil {
-		return false, nil // outside the repository, where a pull request does not reach
+	name, outside := repositoryPath(file, s.env.Workspace)
+	if outside != nil {
+		return false, nil // where a pull request does not reach
 	}
 	theirs, err := github.ReadFile(ctx, s.client, s.env.Repo, s.env.BaseSHA, name)
 	if err != nil {

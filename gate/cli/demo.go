@@ -109,7 +109,7 @@ func (a *app) demo(ctx context.Context, out string) error {
 func (a *app) demoAct(ctx context.Context, act demoRun, out, store string) (code int, err error) {
 	cfg := demoEngine()
 	act.change(&cfg)
-	engine, err := startSim("127.0.0.1:0", cfg)
+	engine, err := startSim(ctx, "127.0.0.1:0", cfg)
 	if err != nil {
 		return 0, err
 	}

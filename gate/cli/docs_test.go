@@ -187,7 +187,7 @@ func TestDocsConfigs(t *testing.T) {
 		if err := cfg.Policy.Validate(); err != nil {
 			t.Errorf("%s: %v", b.at, err)
 		}
-		if err := cfg.Load.Spec.Validate(); err != nil {
+		if err := cfg.Load.Validate(); err != nil {
 			t.Errorf("%s: %v", b.at, err)
 		}
 	}

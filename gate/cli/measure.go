@@ -46,7 +46,7 @@ func (m *measurement) prepare() (err error) {
 	if m.cfg.Target.URL == "" {
 		return usagef("no target: name the server with --target http://host:port or target.url in %s", defaultConfigFile)
 	}
-	if err := m.cfg.Load.Spec.Validate(); err != nil {
+	if err := m.cfg.Load.Validate(); err != nil {
 		return usagef("load: %w", err)
 	}
 	if m.workload, err = loadtest.NewWorkload(m.cfg.Load.Spec); err != nil {

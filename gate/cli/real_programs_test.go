@@ -216,16 +216,6 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// status is a finding's status, "" where it is missing.
-func (v verdictFile) status(metric string) string {
-	for _, f := range v.Findings {
-		if f.Metric == metric {
-			return f.Status
-		}
-	}
-	return ""
-}
-
 // now is a finding's value.
 func (v verdictFile) now(t *testing.T, metric string) float64 {
 	t.Helper()

@@ -56,7 +56,7 @@ func bindSim(s *pflag.FlagSet, c *sim.Config) {
 }
 
 func (a *app) sim(ctx context.Context, addr string, cfg sim.Config) error {
-	engine, err := startSim(addr, cfg)
+	engine, err := startSim(ctx, addr, cfg)
 	if err != nil {
 		return usagef("sim: %w", err)
 	}
@@ -78,12 +78,12 @@ type simServer struct {
 	failed chan error
 }
 
-func startSim(addr string, cfg sim.Config) (*simServer, error) {
+func startSim(ctx context.Context, addr string, cfg sim.Config) (*simServer, error) {
 	engine, err := sim.New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", addr)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		engine.Close()
 		return nil, err

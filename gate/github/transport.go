@@ -103,7 +103,8 @@ func (t *transport) prepare(req *http.Request, body func() (io.ReadCloser, error
 // classify decides whether an attempt is worth another, after how long, and
 // whether it was refused by rate.
 func (t *transport) classify(req *http.Request, resp *http.Response, err error, attempt int) (again bool, wait time.Duration, rate *RateError) {
-	if req.Context().Err() != nil {
+	gaveUp := req.Context().Err() != nil
+	if gaveUp {
 		return false, 0, nil
 	}
 	if err != nil {

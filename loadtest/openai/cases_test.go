@@ -125,7 +125,7 @@ func (w *watchedConn) Close() error {
 func (w *watchedConn) await(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for !w.closed && !(w.asking && w.taken == n) {
+	for !w.closed && (!w.asking || w.taken != n) {
 		w.changed.Wait()
 	}
 }

@@ -105,7 +105,7 @@ func (r *reader) next(ev *event) error {
 					return err
 				}
 				continue
-			case r.err != io.EOF:
+			case !errors.Is(r.err, io.EOF):
 				return r.err
 			}
 			if r.pos < r.end {

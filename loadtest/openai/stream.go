@@ -55,10 +55,10 @@ func (s *stream) events(resp *http.Response, keep bool, reply *loadtest.Reply) (
 		if err != nil {
 			s.drained = true
 			reply.End = time.Since(reply.Sent)
-			if err == io.EOF && !s.reader.at.IsZero() {
+			if errors.Is(err, io.EOF) && !s.reader.at.IsZero() {
 				return s.end(resp, reply)
 			}
-			return s.broken(err, resp, reply)
+			return s.broken(err, resp)
 		}
 		if outcome, detail := s.take(keep, reply); outcome != "" {
 			reply.End = s.event.at.Sub(reply.Sent)
@@ -152,7 +152,7 @@ func (s *stream) end(resp *http.Response, reply *loadtest.Reply) (loadtest.Outco
 }
 
 // broken is the outcome of a body that could not be read to its end.
-func (s *stream) broken(err error, resp *http.Response, reply *loadtest.Reply) (loadtest.Outcome, string) {
+func (s *stream) broken(err error, resp *http.Response) (loadtest.Outcome, string) {
 	switch {
 	case errors.Is(err, errTooLong):
 		return loadtest.Malformed, err.Error()
@@ -160,7 +160,7 @@ func (s *stream) broken(err error, resp *http.Response, reply *loadtest.Reply) (
 		return s.strange(resp)
 	case ownFault(err):
 		return loadtest.Client, err.Error()
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return loadtest.Truncated, "the answer has no body"
 	case strings.Contains(err.Error(), "chunk"):
 		return loadtest.Malformed, "the body is not chunked as HTTP says: " + err.Error()
@@ -189,7 +189,7 @@ func (s *stream) strange(resp *http.Response) (loadtest.Outcome, string) {
 func (s *stream) drain(cancel func()) {
 	if !s.drained && s.done {
 		timer := time.AfterFunc(drainTime, cancel)
-		io.CopyN(io.Discard, s.reader.src, readSize) // whatever fails here costs the connection only
+		_, _ = io.CopyN(io.Discard, s.reader.src, readSize) // whatever fails here costs the connection only
 		timer.Stop()
 	}
 	s.reader.src = nil
