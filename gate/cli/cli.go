@@ -205,7 +205,7 @@ func terminal(w io.Writer) (width int, ok bool) {
 // color reports whether w gets colours.
 func (a *app) color(w io.Writer) bool {
 	_, tty := terminal(w)
-	return tty && !a.noColor && a.env.Getenv("NO_COLOR") == ""
+	return tty && !a.inActions() && !a.noColor && a.env.Getenv("NO_COLOR") == ""
 }
 
 // inActions reports whether this is a step of a GitHub workflow.

@@ -21,7 +21,7 @@ type progress struct {
 
 func (a *app) newProgress() *progress {
 	p := &progress{log: a.log}
-	if _, tty := terminal(a.env.Stderr); tty && !a.quiet && a.logFormat == "text" {
+	if _, tty := terminal(a.env.Stderr); tty && !a.inActions() && !a.quiet && a.logFormat == "text" {
 		p.live = a.env.Stderr
 	}
 	if a.inActions() && !a.quiet && a.logFormat == "text" {

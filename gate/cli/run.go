@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -193,6 +194,11 @@ func (g *gating) settings(ctx context.Context) error {
 		return err
 	}
 	g.cfg, g.notes = cfg, notes
+	if g.around.actions { // later steps read the files, perhaps from elsewhere
+		if g.flags.out, err = filepath.Abs(g.flags.out); err != nil {
+			return usagef("--out: %w", err)
+		}
+	}
 	if err := g.flags.applyPolicy(cfg); err != nil {
 		return err
 	}

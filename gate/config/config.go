@@ -94,7 +94,10 @@ func (b Baseline) Branch() (name string, ok bool) {
 	if b.Store == storeBranch {
 		return "", true
 	}
-	return strings.CutPrefix(b.Store, storeBranch+":")
+	if name, ok = strings.CutPrefix(b.Store, storeBranch+":"); !ok {
+		name = ""
+	}
+	return name, ok
 }
 
 // Directory returns the directory where the store is one.

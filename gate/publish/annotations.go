@@ -67,12 +67,15 @@ func annotationsOf(n *Notice) []annotation {
 		switch f.Status {
 		case gate.Pass:
 			continue
-		case gate.Fail, gate.Veto:
-			note.kind = blocking
 		case gate.Unknown:
+			if v.Conclusion == gate.First {
+				continue // nothing to compare with is what a first run is
+			}
 			if v.Conclusion == gate.NotJudged {
 				note.kind = blocking
 			}
+		case gate.Fail, gate.Veto:
+			note.kind = blocking
 		}
 		notes = append(notes, note)
 	}
