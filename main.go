@@ -12,13 +12,16 @@ import (
 	"github.com/org/llm-gate/gate/cli"
 )
 
+// signalNames are the signals that end a run, as people know them.
+var signalNames = map[os.Signal]string{os.Interrupt: "SIGINT", syscall.SIGTERM: "SIGTERM"}
+
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		sig := <-signals
-		cancel(fmt.Errorf("interrupted by %v", sig))
+		cancel(fmt.Errorf("interrupted by %s", signalNames[sig]))
 		<-signals // a second one means now
 		os.Exit(3)
 	}()

@@ -105,6 +105,13 @@ func unknownReasons(findings []Finding) []string {
 	return out
 }
 
+// Withdraw makes a verdict not judged after all, for a reason that came up after
+// the judgement: a first baseline that could not be kept.
+func (v *Verdict) Withdraw(reason string) {
+	v.Headline, v.Certainty, v.Next = "", "", nil
+	v.conclude([]string{reason}, false)
+}
+
 // conclude makes the verdict one that is not judged. An interrupted run stays
 // so under not_judged: warn.
 func (v *Verdict) conclude(reasons []string, interrupted bool) {

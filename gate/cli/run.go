@@ -273,6 +273,10 @@ func (g *gating) record(ctx context.Context, v *gate.Verdict) {
 	if err == nil {
 		err = g.store.Append(ctx, entry)
 	}
+	if err != nil && v.Conclusion == gate.First {
+		v.Withdraw(fmt.Sprintf("the first baseline could not be recorded: %v", err))
+		return
+	}
 	if err != nil {
 		note := fmt.Sprintf("could not be recorded as a baseline: %v", err)
 		v.Notes = append(v.Notes, note)
