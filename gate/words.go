@@ -371,7 +371,7 @@ func (j *judging) notJudgedNext(v *Verdict) []string {
 	}
 	var out []string
 	for _, f := range v.Findings {
-		if f.Status != Unknown || f.Needs == "" || len(out) == 3 || f.Rule == ruleNotJudged {
+		if f.Status != Unknown || f.Needs == "" || len(out) == 3 || f.Rule == ruleNotJudged || f.Rule == ruleNoBaseline {
 			continue
 		}
 		out = append(out, fmt.Sprintf("%s needs %s.", f.label(), f.Needs))
