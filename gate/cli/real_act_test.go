@@ -258,8 +258,9 @@ func (g gateBinary) sim(t *testing.T, args ...string) string {
 func TestRealWorkflow(t *testing.T) {
 	c := newConsumer(t, "./")
 	gate := gateBinary(build(t, "."))
-	healthy := gate.sim(t)
-	slower := gate.sim(t, "--step-factor", "3", "--engine-version", "0.12.0")
+	// Long steps: beside them the delays of a busy machine are small.
+	healthy := gate.sim(t, "--step-base", "40ms")
+	slower := gate.sim(t, "--step-base", "40ms", "--step-factor", "3", "--engine-version", "0.12.0")
 
 	push := c.run(t, "push", healthy)
 	push.expect(t, true, "yellow", "false", "first baseline")
