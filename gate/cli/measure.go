@@ -55,6 +55,11 @@ func (m *measurement) prepare() (err error) {
 	if err := writable(m.flags.out); err != nil {
 		return usagef("--out: %w", err)
 	}
+	if m.flags.requests != "" {
+		if err := writable(filepath.Dir(m.flags.requests)); err != nil {
+			return usagef("--requests: %w", err)
+		}
+	}
 	m.client, err = openai.New(openai.Options{
 		BaseURL: m.cfg.Target.URL, API: m.cfg.Target.API, Model: m.cfg.Target.Model,
 		APIKey: m.cfg.Target.APIKey.Reveal(), Header: m.header(), CAFile: m.cfg.Target.CAFile,
