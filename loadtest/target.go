@@ -34,8 +34,16 @@ type Request struct {
 	// Extra holds further members of the request object, passed through
 	// verbatim (temperature, tools, response_format, ...).
 	Extra map[string]json.RawMessage
-	// KeepContent asks for the answer's text in Reply.Content.
+	// KeepContent asks for the answer's text in Reply.Content and its tool
+	// calls in Reply.ToolCalls.
 	KeepContent bool
+	// Think is how long the user thinks before this request: it is sent that
+	// long after the last answer of its session ended, and its intended start
+	// is that moment. The first request of a session has none.
+	Think time.Duration
+	// Assert, where set, looks at a successful reply and says what is wrong
+	// with it; the outcome is then Assertion.
+	Assert func(*Reply) error
 }
 
 // Message is one turn of a conversation. Raw, where set, is the whole message
@@ -53,6 +61,34 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	}
 	type plain Message
 	return json.Marshal(plain(m))
+}
+
+// ToolCall is one call that an answer asks for.
+type ToolCall struct {
+	Name      string
+	Arguments string // JSON as the model wrote it
+}
+
+// Clock says which clock the arrivals of a reply were read from.
+type Clock string
+
+// The clocks. KernelClock is the moment at which the kernel received the bytes,
+// which no scheduler, collector or busy core can lengthen; ReadClock is the
+// moment at which this process had read them.
+const (
+	KernelClock Clock = "kernel"
+	ReadClock   Clock = "read"
+)
+
+// Phases are how long the parts of sending a request took; zero where a part
+// did not happen (a reused connection is neither dialled nor greeted).
+type Phases struct {
+	Queue     time.Duration // waiting for a connection, its making (DNS, Connect, TLS) excepted
+	DNS       time.Duration
+	Connect   time.Duration
+	TLS       time.Duration
+	Write     time.Duration // from the connection to the last byte of the request
+	FirstByte time.Duration // from the request's last byte to the answer's first
 }
 
 // Usage is the server's own count of tokens for one request.
@@ -97,6 +133,18 @@ type Reply struct {
 	// ContentLength is its length in bytes in any case.
 	Content       []byte
 	ContentLength int
+	// ToolCalls are the answer's tool calls where the request asked to keep it.
+	ToolCalls []ToolCall
+	// Clock is what Arrivals were read from. Under KernelClock, Lag is the
+	// longest that a payload event lay in the kernel before it was read, and
+	// Blurred counts payload events whose stamp may be late because a later
+	// segment came in the same read: by Blur at the most.
+	Clock   Clock
+	Lag     time.Duration
+	Blurred int
+	Blur    time.Duration
+	// Phases are how long the parts of sending took.
+	Phases Phases
 	// Resends counts how often the request was sent again on a fresh
 	// connection because a reused one was closed before its first byte.
 	Resends int
@@ -106,7 +154,7 @@ type Reply struct {
 
 // Reset empties the reply for reuse and keeps its buffers.
 func (r *Reply) Reset() {
-	*r = Reply{Arrivals: r.Arrivals[:0], Content: r.Content[:0], Answer: -1}
+	*r = Reply{Arrivals: r.Arrivals[:0], Content: r.Content[:0], ToolCalls: r.ToolCalls[:0], Answer: -1}
 }
 
 // SetUsage stores u without allocating.
