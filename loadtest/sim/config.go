@@ -21,6 +21,10 @@ type Config struct {
 	APIKey string
 	// Seed makes noise, answers, accepted drafts and injected errors repeatable.
 	Seed uint64
+	// SendTimes puts a comment into every event of a stream that says when it
+	// left: ": sent " and nanoseconds since 1970, in the event's own write. It is
+	// the truth that a client's measurement can be held against.
+	SendTimes bool
 	// StartupTime is how long /health and /v1 answer 503 after the start (≥ 0).
 	StartupTime time.Duration
 

@@ -441,3 +441,36 @@ func TestCrash(t *testing.T) {
 	}
 	idle(t, e)
 }
+
+// With SendTimes every event says when it left, and nothing else changes.
+func TestSendTimes(t *testing.T) {
+	cfg := fast()
+	cfg.SendTimes = true
+	_, url := serve(t, cfg)
+	start := time.Now().UnixNano()
+	status, body := post(t, url+"/v1/chat/completions", chatBody(
+		`"max_tokens":5,"stream":true,"stream_options":{"include_usage":true},`, "x"))
+	end := time.Now().UnixNano()
+	if status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	var plain strings.Builder
+	last := start
+	blocks := strings.SplitAfter(body, "\n\n")
+	blocks = blocks[:len(blocks)-1] // nothing stands behind the last event
+	for _, block := range blocks {
+		comment, event, _ := strings.Cut(block, "\n")
+		var at int64
+		if _, err := fmt.Sscanf(comment, ": sent %d", &at); err != nil {
+			t.Fatalf("%q opens an event: %v", comment, err)
+		}
+		if at < last || at > end {
+			t.Errorf("sent at %d, want from %d to %d", at, last, end)
+		}
+		last = at
+		plain.WriteString(event)
+	}
+	if got := events(t, plain.String()); len(got) != 7 {
+		t.Errorf("%d events, want a role, 5 tokens and the usage:\n%s", len(got), body)
+	}
+}

@@ -29,6 +29,7 @@ func (c *Config) Knobs() []Knob {
 		{"Flags", "engine-flags", "start-up flags that /server_info tells", &c.Flags, 0, 0},
 		{"APIKey", "api-key", "bearer token that /v1 asks for; empty asks for none", &c.APIKey, 0, 0},
 		{"Seed", "seed", "makes noise, answers, accepted drafts and injected errors repeatable", &c.Seed, 0, math.MaxUint64},
+		{"SendTimes", "send-times", "comment in every event of a stream with its send time: \": sent \" and nanoseconds since 1970", &c.SendTimes, 0, 0},
 		{"StartupTime", "startup-time", "how long /health and /v1 answer 503 after the start", &c.StartupTime, 0, day},
 
 		{"StepBase", "step-base", "part of a step's time that does not depend on the batch", &c.StepBase, 1e-6, 3600},

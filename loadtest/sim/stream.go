@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 	"net/http"
+	"strconv"
+	"time"
 )
 
 // format is how an endpoint shapes its answers.
@@ -47,6 +49,7 @@ func (c *call) envelope(object string, choice any) any {
 // stream answers in server-sent events: one a step, written and flushed as the
 // step ends. The parts that do not change are built once; steps that ended
 // while the last write was under way go out together, still one event each.
+// With SendTimes each event opens with a comment of the time of its write.
 func (c *call) stream() {
 	h := c.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -67,7 +70,7 @@ func (c *call) stream() {
 
 	buf := make([]byte, 0, 1024)
 	if c.format.role {
-		buf = append(buf, head+`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}`+"\n\n"...)
+		buf = append(c.appendSent(buf), head+`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}`+"\n\n"...)
 	}
 	// The headers leave at once, as a real server's do.
 	if !send(buf) {
@@ -81,10 +84,12 @@ func (c *call) stream() {
 		}
 		buf = buf[:0]
 		for _, n := range steps {
+			buf = c.appendSent(buf)
 			if c.breaks(sent + n) {
 				buf = append(buf, "data: "...)
 				buf = append(buf, mustJSON(errorBody(http.StatusInternalServerError, "injected error"))...)
-				send(append(buf, "\n\ndata: [DONE]\n\n"...))
+				buf = c.appendSent(append(buf, "\n\n"...))
+				send(append(buf, "data: [DONE]\n\n"...))
 				return
 			}
 			buf = append(buf, open...)
@@ -105,10 +110,21 @@ func (c *call) stream() {
 	}
 	if c.usage {
 		usage := mustJSON(c.usageOf())
-		buf = append(buf, head...)
+		buf = append(c.appendSent(buf), head...)
 		buf = append(buf, `],"usage":`...)
 		buf = append(buf, usage...)
 		buf = append(buf, "}\n\n"...)
 	}
-	send(append(buf, "data: [DONE]\n\n"...))
+	send(append(c.appendSent(buf), "data: [DONE]\n\n"...))
+}
+
+// appendSent appends the comment that says when the event behind it is sent:
+// now, since the write follows at once.
+func (c *call) appendSent(buf []byte) []byte {
+	if !c.engine.cfg.SendTimes {
+		return buf
+	}
+	buf = append(buf, ": sent "...)
+	buf = strconv.AppendInt(buf, time.Now().UnixNano(), 10)
+	return append(buf, '\n')
 }
